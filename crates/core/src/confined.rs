@@ -15,12 +15,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak, mpsc};
 use std::task::{Context, Wake, Waker};
 
+use crate::error::raise;
 use crate::own_address::LaneOf;
 use crate::server::{Lane, NotQueued};
 use crate::threads::{Job, at_end, clock, lane_of_this_thread};
-use crate::{
-    ConfinedServant, CurrentLane, ObjectRef, Orb, Outcome, Servant, ThreadpoolId, Upcall, raise,
-};
+use crate::{ConfinedServant, CurrentLane, ObjectRef, Orb, Outcome, Servant, ThreadpoolId, Upcall};
 
 /// Reason why a servant was not confined to a lane.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]

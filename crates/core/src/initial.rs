@@ -15,10 +15,10 @@ use oxorb_object::{
 use oxorb_rt::Priority;
 use oxorb_transport::Address;
 
+use crate::error::{MAX_INDIRECTIONS, ResolveError, raise};
 use crate::protocol::{Found, Profile, Protocol};
 use crate::published::PublishedAddress;
-use crate::resolve_error::{MAX_INDIRECTIONS, ResolveError};
-use crate::{Interface, ObjectRef, Orb, Ref, interface_repository, naming, raise};
+use crate::{Interface, ObjectRef, Orb, Ref, interface_repository, naming};
 
 /// Longest file with a reference, in octets.
 const MAX_FILE: u64 = 1 << 20;

@@ -30,8 +30,8 @@ mod conn;
 mod context;
 mod delegate;
 mod elsewhere;
+mod error;
 pub mod escape;
-mod failure;
 mod held;
 mod incident;
 mod initial;
@@ -53,18 +53,13 @@ mod origin;
 mod own_address;
 mod passes;
 pub mod policy;
-mod preconnect_error;
 pub mod protocol;
 mod published;
-mod raise;
-mod raises;
 mod reference;
-mod resolve_error;
 mod route;
 mod scheduler;
 mod servant;
 pub mod server;
-mod setup_error;
 mod shared;
 #[cfg(all(test, feature = "simulation"))]
 mod simulation;
@@ -94,7 +89,7 @@ pub use concurrency::Concurrency;
 pub use confined::{NotConfined, NotOneThread};
 pub use context::{Context, decode_context, encode_context};
 pub use delegate::DelegatesTo;
-pub use failure::{Attempt, Failure};
+pub use error::{Attempt, Failure, PreconnectError, Raise, Raises, ResolveError, SetupError};
 pub use held::{Detached, DetachedReply, Held};
 pub use incident::{ConnectionEvent, ConnectionStatistics, Incident};
 pub use interface::{ConfinedBy, Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
@@ -120,10 +115,7 @@ pub use oxorb_sys::thread::{
     Registry as ThreadRegistry,
 };
 pub use passes::{Passes, text_passes};
-pub use preconnect_error::PreconnectError;
-pub use raises::{Raise, Raises};
 pub use reference::Ref;
-pub use resolve_error::ResolveError;
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
@@ -133,7 +125,6 @@ pub use server::{
     QueueOrder, RateGroup, RequestBuffering, Steering, Threadpool, ThreadpoolError, ThreadpoolLane,
     ThreadpoolLanes, current_connection, request_is_cancelled,
 };
-pub use setup_error::SetupError;
 pub use terms::{CarriedQos, carried_qos, current_deadline, current_qos};
 pub use threads::Busy;
 #[doc(hidden)]

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encode as _, Encoder};
 use oxorb_object::{CompletionStatus, SystemException};
 
+use crate::error::{Raise, raise};
 use crate::op::UserException;
-use crate::raise;
-use crate::raises::Raise;
 
 /// Destination of the answer to a `sendc_` call.
 #[derive(Debug)]

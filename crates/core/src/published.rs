@@ -6,9 +6,9 @@ use oxorb_cdr::ByteOrder;
 use oxorb_object::Version;
 use oxorb_transport::{Address, Endpoint, Publish, Security, SecurityError};
 
+use crate::error::SetupError;
 use crate::options::Options;
 use crate::protocol::Protocol;
-use crate::setup_error::SetupError;
 use crate::shared::Shared;
 use crate::{Incident, SettingError};
 

@@ -16,14 +16,15 @@ use oxorb_object::{Ior, PriorityModelPolicy, SystemException};
 use self::home::Home;
 pub(crate) use self::nearness::Nearness;
 pub(crate) use self::wire::{decode_nilable, encode_nil};
+use crate::Orb;
 use crate::client::{Binding, Owner};
+use crate::error::raise;
 use crate::policy::{
     AnyPolicy, ClientProtocol, Effective, InvalidPolicies, Policy, PolicySet, PolicyType,
     ProtocolList, RelativeRoundtripTimeout, Resolved, SetOverrideType,
 };
 use crate::route::Route;
 use crate::threads::sync::atomic::{AtomicBool, Ordering};
-use crate::{Orb, raise};
 
 /// An object reference: the object, and its current location.
 ///

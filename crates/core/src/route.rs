@@ -12,13 +12,14 @@ use oxorb_object::{
 use oxorb_transport::Address;
 
 use crate::client::{Peer, Selection};
+use crate::error::raise;
 use crate::own_address::{LaneOf, OwnAddress};
 use crate::policy::Published;
 use crate::protocol::{Profile, Protocol};
 use crate::scheduler::Scheduled;
 use crate::shared::Shared;
 use crate::threads::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
-use crate::{Collocation, Options, raise};
+use crate::{Collocation, Options};
 
 /// Maximum number of endpoints of one reference that are tried. It bounds the connection attempts that a malicious
 /// reference can cause.

@@ -9,8 +9,8 @@ use oxorb_object::contexts::Deadline;
 use oxorb_object::{CommunicationClass, Malformed, Qos, ServiceContexts, SystemException};
 use oxorb_rt::Priority;
 
+use crate::error::raise;
 use crate::policy::time;
-use crate::raise;
 use crate::threads::clock;
 use crate::threads::sync::thread;
 

@@ -13,15 +13,15 @@ use oxorb_transport::{LARGE, PeerId};
 
 use crate::Options;
 use crate::arena::LentArena;
+use crate::error::{Raise, raise};
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
 use crate::metrics::Ending;
 use crate::op::NO_SLOT;
 use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
-use crate::raises::Raise;
 use crate::server::Sink;
 use crate::terms::Times;
-use crate::{Answered, Operations, Orb, Ref, Servant, ThreadpoolId, raise};
+use crate::{Answered, Operations, Orb, Ref, Servant, ThreadpoolId};
 
 /// Request on its way to a servant, which must answer it.
 ///

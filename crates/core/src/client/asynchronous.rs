@@ -22,14 +22,15 @@ use super::scheduled::SchedulingContext;
 use super::settle::{Meaning, one_more, pause};
 use super::slot::Slot;
 use super::{Answered, Args, Reply, Timing, intercepted, local, wait_until};
+use crate::Ref;
 use crate::conn::Mailbox;
+use crate::error::raise;
 use crate::interceptor::{ClientFlow, Interrupt};
 use crate::op::{Operation, UserException};
 use crate::policy::{Effective, RebindMode, Resolved, time};
 use crate::threads::clock;
 use crate::threads::rt::thread_priority;
 use crate::threads::sync::thread;
-use crate::{Ref, raise};
 
 /// Maximum number of times that a request which certainly did not run is sent again.
 const RESENDS: u32 = 3;

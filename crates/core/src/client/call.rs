@@ -17,8 +17,8 @@ use super::replies::Head;
 use super::{Args, Peer, Reply, Timing};
 use crate::Orb;
 use crate::conn::{Ended, Event, Wait, send_encoded, wait_beside, write_message};
+use crate::error::raise;
 use crate::probe::{self, Stage};
-use crate::raise;
 
 /// Size in octets of the longest request that is assumed to be sent at once. Sending a longer request may have to wait
 /// for the server to read, which uses up some of the call's time.

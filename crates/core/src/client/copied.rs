@@ -5,9 +5,9 @@ use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_object::{CompletionStatus, SystemException};
 
 use super::buffers::{DIALECT, put_buffer, take_buffer};
+use crate::Orb;
+use crate::error::{Raise, raise};
 use crate::op::UserException;
-use crate::raises::Raise;
-use crate::{Orb, raise};
 
 /// Writes a value and reads it back.
 ///

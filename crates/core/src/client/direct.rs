@@ -15,15 +15,15 @@ use oxorb_giop::Response;
 use oxorb_object::{CompletionStatus, SystemException};
 
 use super::{Selection, copied};
+use crate::error::{Raise, raise};
 use crate::interceptor::Interceptors;
 use crate::op::{Op, UserException};
 use crate::options::Collocation;
 use crate::policy::{Resolved, SyncScope};
-use crate::raises::Raise;
 use crate::route::RouteProfile;
 use crate::shared::Shared;
 use crate::terms::current_qos;
-use crate::{Orb, Ref, Servant, raise};
+use crate::{Orb, Ref, Servant};
 
 impl Ref {
     /// Reports whether calls might be direct. [`direct`](Self::direct) checks the remaining conditions. For generated

@@ -18,10 +18,10 @@ use oxorb_rt::Priority;
 
 use super::selection::Worth;
 use super::{Args, Peer, Timing};
+use crate::error::raise;
 use crate::op::{self, Operation, SLOTTED_KEY_LEN};
 use crate::policy::{Effective, time};
 use crate::probe::{self, Stage};
-use crate::raise;
 use crate::route::{Route, RouteProfile};
 use crate::threads::clock;
 

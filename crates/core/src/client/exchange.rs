@@ -17,14 +17,14 @@ use super::scheduled::{self, SchedulingContext};
 use super::selection::{Selection, Worth};
 use super::settle::{Meaning, one_more, pause};
 use super::{Args, Reply, Timing, intercepted, local, timing};
-use crate::failure::{self, Attempt};
+use crate::Ref;
+use crate::error::{Attempt, failure, raise};
 use crate::interceptor::ClientFlow;
 use crate::op::Operation;
 use crate::policy::{Effective, LocateFirst, RebindMode};
 use crate::probe::{self, Stage};
 use crate::route::Route;
 use crate::threads::sync::thread;
-use crate::{Ref, raise};
 
 /// Call that goes beyond the fast path, until it ends.
 pub(super) struct Exchange<'x, 'a> {

@@ -13,11 +13,11 @@ use super::reach::{self, Reached, Untried};
 use super::selection::{Selection, class_of};
 use super::settle::one_more;
 use super::{Multiplexed, Round, Timing, shared};
-use crate::failure::Attempt;
+use crate::error::{Attempt, raise};
 use crate::op::Op;
 use crate::policy::{Effective, PolicyType};
 use crate::route::Route;
-use crate::{Failure, Ref, raise};
+use crate::{Failure, Ref};
 
 /// Connects, queries the server for the object, and binds the reference.
 pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {

@@ -4,8 +4,9 @@ use oxorb_object::SystemException;
 
 use super::settle::Meaning;
 use super::{Exchange, Reply, Round};
+use crate::Ref;
+use crate::error::raise;
 use crate::interceptor::{ClientFlow, Interrupt, Received};
-use crate::{Ref, raise};
 
 /// Runs the starting points, the round itself, and the ending points.
 #[cold]

@@ -15,12 +15,13 @@ use super::selection::{Ranks, Selection};
 use super::settle::one_more;
 use super::slot::Slot;
 use super::{Args, Reply, Timing, local};
+use crate::Ref;
 use crate::conn::Mailbox;
+use crate::error::raise;
 use crate::op::{self, NO_SLOT, Operation};
 use crate::policy::{Effective, RebindMode};
 use crate::route::{Route, RouteProfile};
 use crate::threads::sync::atomic::Ordering;
-use crate::{Ref, raise};
 
 /// Outcome of launching a request.
 pub(super) enum Launched {

@@ -17,13 +17,13 @@ use super::multiplexed::{Multiplexed, sleep};
 use super::replies::{Outcome, Replies, Turn};
 use super::selection::{self, Selection};
 use super::{Peer, Timing};
+use crate::Options;
 use crate::conn::{Ended, Event, Receiver, Wait};
-use crate::failure::Attempt;
+use crate::error::{Attempt, raise};
 use crate::incident::Incident;
 use crate::route::RouteProfile;
 use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering;
-use crate::{Options, raise};
 
 /// Reason why a oneway fails while requests on the earlier connection may be unread.
 const UNREAD: &str = "the server has not read the connection before to its end, on which a request was cut off \

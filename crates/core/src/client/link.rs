@@ -14,8 +14,8 @@ use super::cache::Counted;
 use super::selection::{Apart, Owner};
 use super::waiting::Waiting;
 use crate::conn::{Ended, Event, Receiver, Wait};
+use crate::error::raise;
 use crate::op::Op;
-use crate::raise;
 use crate::route::RouteProfile;
 
 /// Maximum number of messages and reads that are searched for the server's last message after a failed write.

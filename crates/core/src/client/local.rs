@@ -10,7 +10,8 @@ use super::buffers::{DIALECT, put_buffer, take_buffer};
 use super::draft::{Draft, First};
 use super::{Args, Reply, Timing};
 use crate::conn::{Kept, Mailbox};
-use crate::{Orb, Ref, raise};
+use crate::error::raise;
+use crate::{Orb, Ref};
 
 /// State of a local call once its upcall has returned.
 pub(crate) enum Made {

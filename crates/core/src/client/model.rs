@@ -12,8 +12,8 @@ use shuttle::thread;
 
 use super::replies::{Outstanding, Replies, Turn, Waiter};
 use super::writer::Writers;
+use crate::error::raise;
 use crate::model::explore;
-use crate::raise;
 
 const CALL: Outstanding = Outstanding {
     deadline: None,

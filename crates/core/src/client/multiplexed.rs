@@ -25,14 +25,14 @@ use super::selection::{self, Selection};
 use super::slot::Slot;
 use super::writer::{self, Left, Writers};
 use super::{Args, Peer, Timing, leader};
+use crate::Options;
 use crate::conn::{Calls, Ended, MAX_OFFERS, Offer, Reader, Turn, write_message_within};
-use crate::failure::{self, Attempt};
+use crate::error::{Attempt, failure, raise};
 use crate::route::RouteProfile;
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::threads::sync::{MutexGuard, thread};
-use crate::{Options, raise};
 
 /// Time limit of calls that have none, over a link that may lose answers.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);

@@ -11,8 +11,8 @@ use super::exchange::Exchange;
 use super::link::ClientLink;
 use super::selecting;
 use super::selection::{Apart, Ranks, Selection};
+use crate::error::raise;
 use crate::policy::RebindMode;
-use crate::raise;
 use crate::route::{Route, RouteProfile};
 use crate::threads::sync::atomic::Ordering;
 

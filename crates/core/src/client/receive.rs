@@ -11,7 +11,7 @@ use oxorb_sys::thread::Places;
 use super::leader;
 use super::multiplexed::Multiplexed;
 use crate::conn::{Ended, Event, Receiver, TICK, Wait, place};
-use crate::raise;
+use crate::error::raise;
 use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering;
 

@@ -16,7 +16,7 @@ use oxorb_object::{CompletionStatus, SystemException};
 
 use super::slot::Slot;
 use crate::conn::Ended;
-use crate::raise;
+use crate::error::raise;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicBool, Ordering};
 use crate::threads::sync::thread;

@@ -10,9 +10,10 @@ use super::Peer;
 use super::buffers::put_buffer;
 use super::link::ClientLink;
 use super::replies::{self, Head};
+use crate::Orb;
+use crate::error::raise;
 use crate::op::UserException;
 use crate::probe::{self, Stage};
-use crate::{Orb, raise};
 
 /// Reply that borrows nothing.
 pub(crate) type Reply = ReplyIn<'static>;

@@ -10,11 +10,12 @@ use oxorb_object::{ServiceContext, SystemException};
 use super::Reply;
 use super::buffers::{put_buffer, take_buffer};
 use super::exchange::Exchange;
+use crate::Ref;
+use crate::error::raise;
 use crate::interceptor::{
     ClientFlow, Ended, IncomingAnswer, OutgoingRequest, SchedulingInterceptor,
 };
 use crate::op::Operation;
-use crate::{Ref, raise};
 
 /// Service context that a scheduler adds to a request.
 #[derive(Default)]

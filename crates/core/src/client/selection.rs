@@ -11,11 +11,11 @@ use oxorb_rt::{Priority, dscp};
 use oxorb_transport::{Link, Properties};
 
 use crate::ClassPacing;
-use crate::failure::{self, Attempt};
+use crate::error::{Attempt, failure, raise};
 use crate::policy::{self, Effective, ProtocolList, RealTimePolicies};
 use crate::route::{Route, RouteProfile};
 use crate::scheduler::Scheduled;
-use crate::{raise, terms};
+use crate::terms;
 
 /// Effect of the policies of a reference and of a call at the caller's priority.
 #[derive(Clone, Copy, Default, Debug)]

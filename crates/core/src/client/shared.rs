@@ -12,11 +12,11 @@ use super::draft::{Addressee, Draft, First};
 use super::level::Level;
 use super::selection::Selection;
 use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, reach};
-use crate::failure::{self, Attempt};
+use crate::error::{Attempt, failure, raise};
 use crate::interceptor::ClientFlow;
 use crate::policy::LocateFirst;
 use crate::route::RouteProfile;
-use crate::{ClientConnections, Ref, raise};
+use crate::{ClientConnections, Ref};
 
 /// Maximum number of times that a request which certainly did not run is sent.
 const TRIES: u32 = 3;

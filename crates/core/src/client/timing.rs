@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use oxorb_object::{CompletionStatus, SystemException};
 
 use crate::conn::Ended;
+use crate::error::raise;
 use crate::policy::{Effective, time};
-use crate::raise;
 use crate::threads::clock;
 use crate::threads::sync::thread;
 

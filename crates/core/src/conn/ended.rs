@@ -6,7 +6,7 @@ use oxorb_giop::{MessageType, Violation};
 use oxorb_object::{CompletionStatus, SystemException};
 use oxorb_transport::{Link, Refused};
 
-use crate::{failure, raise};
+use crate::error::{failure, raise};
 
 /// Reason for the end of a connection.
 #[derive(Debug)]

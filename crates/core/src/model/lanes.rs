@@ -4,7 +4,8 @@
 use shuttle::thread;
 
 use super::*;
-use crate::{Concurrency, raise};
+use crate::Concurrency;
+use crate::error::raise;
 
 fn options(concurrency: Concurrency) -> Options {
     Options { concurrency, ..Options::default() }

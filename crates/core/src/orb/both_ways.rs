@@ -22,11 +22,12 @@ use oxorb_object::{IiopEndpoint, MAX_LISTEN_ADDRESSES, ServiceContexts, SystemEx
 use oxorb_transport::{Address, Link, PeerId};
 
 use super::{Inner, Orb};
+use crate::Incident;
 use crate::client::{BothEnds, Multiplexed, Peer};
 use crate::conn::{Calls, MAX_OFFER, MAX_OFFERS, Offer, Reader, Turn};
+use crate::error::raise;
 use crate::own_address::OwnAddress;
 use crate::server::{self, Caller, Keeper, Lane};
-use crate::{Incident, raise};
 
 impl Orb {
     /// Returns the ORB as connections that carry requests both ways see it.

@@ -7,10 +7,11 @@ use oxorb_object::SystemException;
 
 use super::{Inner, Orb};
 use crate::conn::Kept;
+use crate::error::raise;
+use crate::server;
 use crate::threads::sync::atomic::Ordering;
 use crate::threads::within::{self, within_request};
 use crate::threads::{Busy, clock};
-use crate::{raise, server};
 
 /// Longest time that an orderly end waits for running requests.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);

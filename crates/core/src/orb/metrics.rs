@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::panic::{self, AssertUnwindSafe};
 
 use super::Orb;
+use crate::error::SetupError;
 use crate::log::LogLevel;
 use crate::metrics::{Responder, Snapshot, page};
-use crate::setup_error::SetupError;
 use crate::threads::sync::atomic::Ordering;
 
 impl Orb {

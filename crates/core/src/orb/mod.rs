@@ -113,7 +113,7 @@ impl Orb {
     /// Makes an ORB as [`new`](Orb::new) does, with interceptors that stay until the ORB ends.
     pub fn with_interceptors(mut options: Options, mut interceptors: Interceptors) -> Orb {
         options.hold_time = options.hold_time.min(crate::threads::clock::LONGEST_WAIT);
-        crate::failure::explain_exceptions();
+        crate::error::failure::explain_exceptions();
         if options.time_probes {
             crate::probe::on();
         }

@@ -2,7 +2,7 @@
 
 use super::Orb;
 use crate::client;
-use crate::preconnect_error::{Cause, PreconnectError};
+use crate::error::{Cause, PreconnectError};
 use crate::{Interface as _, ObjectRef, ResolveError};
 
 impl Orb {

@@ -3,8 +3,9 @@
 use oxorb_object::SystemException;
 use oxorb_rt::Priority;
 
+use crate::error::raise;
 use crate::threads::rt;
-use crate::{Orb, Raised, raise};
+use crate::{Orb, Raised};
 
 impl Orb {
     /// Returns the CORBA priority of the calling thread, if it was given one (`RTCORBA::Current::the_priority`, which

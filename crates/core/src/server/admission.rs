@@ -16,10 +16,11 @@ use super::home::Home;
 use super::large_replies;
 use super::owed::{self, Owed};
 use super::session::Next;
+use crate::Incident;
+use crate::error::raise;
 use crate::shared::Shared;
 use crate::threads::clock;
 use crate::threads::sync::thread;
-use crate::{Incident, raise};
 
 /// Reservation for the large reply of one request.
 pub(super) struct Expected {

@@ -28,12 +28,13 @@ use super::queue::Queue;
 use super::serving_context::{ServingContext, serving};
 use super::session::{Caller, Next, is_stream};
 use crate::Arriving;
+use crate::Incident;
 use crate::Serving;
 use crate::budget::Asked;
 use crate::conn::Offer;
+use crate::error::raise;
 use crate::shared::Shared;
 use crate::threads::sync::atomic::Ordering;
-use crate::{Incident, raise};
 
 /// Work in a lane's queue.
 pub(super) enum Work {

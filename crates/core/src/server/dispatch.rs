@@ -15,12 +15,13 @@ use super::host::Host as _;
 use super::session::{Caller, Next, refuse};
 use crate::budget::{Asked, Begun, Timed};
 use crate::conn::{Kept, Offer};
+use crate::error::raise;
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
 use crate::shared::Shared;
 use crate::terms::{self, Times};
 use crate::upcall::Arrived;
-use crate::{Incident, Located, Orb, Outcome, Upcall, raise};
+use crate::{Incident, Located, Orb, Outcome, Upcall};
 
 /// Serves the message `frame`, which `inbox` announces; a fault of the peer costs at most the
 /// peer's own connection.

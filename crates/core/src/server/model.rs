@@ -8,9 +8,10 @@ use shuttle::thread;
 
 use super::lane::{Lane, Plan};
 use super::reserve::{self, Reserve};
+use crate::Options;
+use crate::error::raise;
 use crate::model::network::listen;
 use crate::model::{Server, explore, run};
-use crate::{Options, raise};
 
 /// Returns a lane with one thread.
 fn lane(priority: i16, reserve: Reserve, queue: Option<(usize, usize)>) -> Arc<Lane> {

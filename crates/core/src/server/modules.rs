@@ -23,10 +23,11 @@ use oxorb_sys::schedule::Reservation;
 use super::assign::Detached;
 use super::home::Home;
 use super::host::Host;
+use crate::error::raise;
 use crate::scheduler::{Enforcer, arrived_at};
 use crate::shared::Shared;
 use crate::threads::clock::monotonic_nanoseconds;
-use crate::{Incident, Modules, raise};
+use crate::{Incident, Modules};
 
 /// All dispatching modules of one ORB.
 pub(crate) struct DispatchingModules {

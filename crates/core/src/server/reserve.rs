@@ -29,13 +29,14 @@ use super::lane::Lane;
 use super::queue::Queue;
 use super::reactor::{self, Reactor, Watch};
 use super::takeover_thread;
+use crate::Incident;
 use crate::ReactorChoice;
 use crate::Serving;
+use crate::error::raise;
 use crate::shared::Shared;
 use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering;
 use crate::threads::sync::thread;
-use crate::{Incident, raise};
 
 /// First token of lanes whose threads are all busy; lower tokens are connections.
 const BORROWERS: u64 = 1 << 63;

@@ -13,7 +13,7 @@ use super::Sink;
 use super::connection::Lines;
 use super::lane::Lane;
 use super::serving_context::ServingContext;
-use crate::raise;
+use crate::error::raise;
 
 /// Knowledge of a connection about its client.
 #[derive(Clone, Copy, Debug, Default)]

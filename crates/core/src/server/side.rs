@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use oxorb_transport::Address;
 
 use super::{Connection, DispatchingModules, Followers, Listeners, Pools, Registry, Takeover};
+use crate::error::SetupError;
 use crate::metrics::LaneState;
 use crate::own_address::OwnAddress;
 use crate::published::PublishedAddress;
-use crate::setup_error::SetupError;
 use crate::shared::Shared;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::MutexGuard;

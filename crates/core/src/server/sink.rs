@@ -19,10 +19,10 @@ use super::serving_context;
 use super::share::{Buffer, SMALL};
 use super::status::Status;
 use crate::conn::{Kept, Mailbox, Turn, send_written, write_message};
+use crate::error::raise;
 use crate::options::Options;
 use crate::origin::Origin;
 use crate::probe::{self, Stage};
-use crate::raise;
 
 /// Writer of the replies of one connection, or of one collocated call.
 ///

@@ -5,8 +5,9 @@ use std::fmt;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 use oxorb_rt::Priority;
 
+use crate::SetupError;
 use crate::ThreadpoolId;
-use crate::{SetupError, raise};
+use crate::error::raise;
 
 /// Error in the creation or destruction of a threadpool.
 ///

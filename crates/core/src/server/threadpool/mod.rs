@@ -29,6 +29,8 @@ use super::registry::Registry;
 use super::reserve::{self, Reserve};
 use crate::Options;
 use crate::PoolThread;
+use crate::SetupError;
+use crate::error::raise;
 use crate::metrics::LaneState;
 use crate::own_address::{LaneOf, OwnAddress};
 use crate::policy::ProtocolList;
@@ -37,7 +39,6 @@ use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::rt::{Serving, ThreadpoolId};
 use crate::threads::sync::MutexGuard;
-use crate::{SetupError, raise};
 
 pub use drops::{DropError, DropRule, DropRules};
 pub use error::ThreadpoolError;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use oxorb_object::SystemException;
 use oxorb_sys::mutex::{self, LockError};
 
-use crate::raise;
+use crate::error::raise;
 use crate::threads::lock::Mutex;
 
 /// Guard of [`RtMutex::lock`] with access to the value. Not `Send`.

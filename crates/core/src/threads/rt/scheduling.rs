@@ -9,7 +9,7 @@ use oxorb_rt::{NativePriority, NativeRange, Priority, PriorityMapping};
 use oxorb_sys::schedule::{self, Class, Schedule};
 
 use super::RealTime;
-use crate::raise;
+use crate::error::raise;
 
 /// Scheduling of an ORB, fixed when the ORB is created.
 pub(crate) struct Scheduling {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use oxorb_object::{ReferenceError, SystemException, minor};
 
-use crate::failure::Failure;
+use super::failure::Failure;
 
 /// Maximum number of files and initial references that refer to one another in a chain.
 pub(crate) const MAX_INDIRECTIONS: u32 = 8;

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::failure::Failure;
-use crate::resolve_error::{ResolveError, abridged};
+use super::failure::Failure;
+use super::resolve_error::{ResolveError, abridged};
 
 /// Error of an object in `-ORBPreconnect` to whose server no connection could be opened.
 ///

@@ -7,10 +7,11 @@ use oxorb_object::SystemException;
 use oxorb_sched::table::Unenforceable;
 use oxorb_transport::ListenError;
 
+use super::preconnect_error::PreconnectError;
+use super::raise;
 use crate::interceptor::DuplicateInterceptor;
-use crate::preconnect_error::PreconnectError;
 use crate::protocol::Mismatch;
-use crate::{Incompatible, SettingError, ThreadpoolError, ThreadpoolId, raise};
+use crate::{Incompatible, SettingError, ThreadpoolError, ThreadpoolId};
 
 /// Error in the creation of an ORB or in listening.
 ///

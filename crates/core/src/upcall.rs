@@ -15,7 +15,7 @@ use crate::Options;
 use crate::arena::LentArena;
 use crate::error::{Raise, raise};
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
-use crate::metrics::Ending;
+use crate::monitoring::metrics::Ending;
 use crate::op::NO_SLOT;
 use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};

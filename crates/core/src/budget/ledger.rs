@@ -17,7 +17,7 @@ use super::report::{BudgetSum, BudgetUse};
 use super::rule::{BeyondBudget, Budget, BudgetOf};
 use super::slot::Slot;
 use super::watcher;
-use crate::incident::Watch;
+use crate::monitoring::Watch;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::threads::{Threads, clock};
@@ -365,7 +365,7 @@ impl fmt::Debug for Ledger {
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
 mod tests {
     use super::*;
-    use crate::log::{Log, LogLevel};
+    use crate::monitoring::{Log, LogLevel};
     use crate::threads::rt::{RealTime, Scheduling};
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use oxorb_sys::schedule::{self, Class, Schedule, Scheduling};
 
 use crate::Incident;
-use crate::incident::Watch;
+use crate::monitoring::Watch;
 
 /// Way of demoting threads of this process, determined when the first budget needs it.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use super::{Peer, Timing};
 use crate::Options;
 use crate::conn::{Ended, Event, Receiver, Wait};
 use crate::error::{Attempt, raise};
-use crate::incident::Incident;
+use crate::monitoring::Incident;
 use crate::route::RouteProfile;
 use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering;

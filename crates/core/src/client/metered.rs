@@ -5,7 +5,7 @@ use oxorb_object::SystemException;
 
 use super::ReplyIn;
 use crate::Ref;
-use crate::metrics::Ending;
+use crate::monitoring::metrics::Ending;
 use crate::threads::clock;
 
 /// Call that is counted when it ends.

@@ -7,7 +7,7 @@ use oxorb_object::CodeSetContext;
 use oxorb_transport::Address;
 
 use super::{ClientSide, Multiplexed, Peer};
-use crate::incident::Incident;
+use crate::monitoring::Incident;
 use crate::protocol::Protocol;
 use crate::shared::Shared;
 

@@ -45,7 +45,7 @@ use oxorb_object::SystemException;
 use crate::Ref;
 use crate::access_gate::AccessGate;
 use crate::access_rules::AccessRules;
-use crate::metrics::Meter;
+use crate::monitoring::metrics::Meter;
 
 /// Way in which an interceptor ends a request.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ use super::server::AnyServant;
 use super::{
     Ended, IncomingRequest, Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target,
 };
-use crate::metrics::{Ending, Started};
+use crate::monitoring::metrics::{Ending, Started};
 use crate::origin::Origin;
 use crate::threads::clock;
 use crate::threads::lock::Mutex;

@@ -32,7 +32,7 @@ pub use self::settings::{SETTINGS, Setting};
 pub(crate) use self::value::positive;
 use crate::access_rules::AccessRules;
 use crate::concurrency::Concurrency;
-use crate::log::LogLevel;
+use crate::monitoring::LogLevel;
 use crate::policy::LargePayloads;
 use crate::protocol::Protocols;
 use crate::threads::rt::RealTime;

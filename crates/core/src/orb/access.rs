@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Orb;
 use crate::access_rules::AccessRules;
-use crate::log::LogLevel;
+use crate::monitoring::LogLevel;
 
 impl Orb {
     /// Returns the access rules in force; `None` if the ORB was made without

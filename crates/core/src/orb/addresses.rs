@@ -9,7 +9,7 @@ use oxorb_transport::{Address, Endpoint};
 use super::Orb;
 use crate::SetupError;
 use crate::initial::Published;
-use crate::log::LogLevel;
+use crate::monitoring::LogLevel;
 use crate::own_address::OwnAddress;
 use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;

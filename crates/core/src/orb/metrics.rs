@@ -5,8 +5,8 @@ use std::panic::{self, AssertUnwindSafe};
 
 use super::Orb;
 use crate::error::SetupError;
-use crate::log::LogLevel;
-use crate::metrics::{Responder, Snapshot, page};
+use crate::monitoring::LogLevel;
+use crate::monitoring::metrics::{Responder, Snapshot, page};
 use crate::threads::sync::atomic::Ordering;
 
 impl Orb {

@@ -27,10 +27,9 @@ use oxorb_cdr::ValueRegistry;
 use oxorb_rt::Priority;
 
 use crate::client::{Alarms, Callbacks, ClientSide, Deliveries};
-use crate::incident::Watch;
 use crate::interceptor::Interceptors;
-use crate::log::LogLevel;
-use crate::metrics::Responder;
+use crate::monitoring::metrics::Responder;
+use crate::monitoring::{LogLevel, Watch};
 use crate::options::Options;
 use crate::policy::{OrbPolicies, PolicyManager};
 use crate::scheduler::Enforcer;

@@ -43,7 +43,7 @@ use crate::LaneScheduling;
 use crate::ReactorChoice;
 use crate::Serving;
 use crate::conn::place;
-use crate::metrics::LaneState;
+use crate::monitoring::metrics::LaneState;
 use crate::own_address::LaneOf;
 use crate::shared::Shared;
 use crate::threads::lock::Mutex;

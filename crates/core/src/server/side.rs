@@ -6,7 +6,7 @@ use oxorb_transport::Address;
 
 use super::{Connection, DispatchingModules, Followers, Listeners, Pools, Registry, Takeover};
 use crate::error::SetupError;
-use crate::metrics::LaneState;
+use crate::monitoring::metrics::LaneState;
 use crate::own_address::OwnAddress;
 use crate::published::PublishedAddress;
 use crate::shared::Shared;

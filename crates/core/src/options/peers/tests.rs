@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::concurrency::Concurrency;
-use crate::log::LogLevel;
+use crate::monitoring::LogLevel;
 use crate::options::ClientConnections;
 
 fn take(args: &str) -> Result<Options, String> {

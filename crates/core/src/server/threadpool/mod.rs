@@ -31,7 +31,7 @@ use crate::Options;
 use crate::PoolThread;
 use crate::SetupError;
 use crate::error::raise;
-use crate::metrics::LaneState;
+use crate::monitoring::metrics::LaneState;
 use crate::own_address::{LaneOf, OwnAddress};
 use crate::policy::ProtocolList;
 use crate::published::PublishedAddress;

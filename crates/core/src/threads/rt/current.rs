@@ -11,7 +11,7 @@ use oxorb_sys::schedule::{self, Class, Schedule};
 use super::options::LaneScheduling;
 use super::scheduling::{Applied, Scheduling};
 use crate::Incident;
-use crate::incident::Watch;
+use crate::monitoring::Watch;
 
 /// Known priorities of a thread, and its scheduling in the kernel.
 #[derive(Clone, Copy, Default)]

@@ -4,7 +4,7 @@ use oxorb_rt::dispatch::Counts;
 use oxorb_sys::thread::Purpose;
 
 use crate::budget::BudgetSum;
-use crate::incident::ConnectionStatistics;
+use crate::monitoring::ConnectionStatistics;
 use crate::scheduler::Measurement;
 use crate::server::LaneMemory;
 

@@ -6,7 +6,7 @@ use super::meter::{BUCKETS, EndReading, ExceptionReading, LaneReading, Meter, bu
 use super::snapshot::{LaneState, Snapshot};
 use super::text::{Family, Kind, Page, Value};
 use crate::budget::BudgetSum;
-use crate::incident::Incident;
+use crate::monitoring::Incident;
 use crate::scheduler::Measurement;
 
 /// Returns the page of an ORB. `meter`: its counts of calls and requests, if it has any.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb_cdr::Printable;
 
-use crate::log::{Log, LogLevel};
+use super::log::{Log, LogLevel};
 
 /// Event of a connection other than a request or a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use oxorb_cdr::Printable;
 
-use crate::incident::{ConnectionEvent, Incident};
+use super::incident::{ConnectionEvent, Incident};
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 

@@ -16,7 +16,7 @@ use std::sync::{Arc, Weak, mpsc};
 use std::task::{Context, Wake, Waker};
 
 use crate::error::raise;
-use crate::own_address::LaneOf;
+use crate::reference::LaneOf;
 use crate::server::{Lane, NotQueued};
 use crate::threads::{Job, at_end, clock, lane_of_this_thread};
 use crate::{ConfinedServant, CurrentLane, ObjectRef, Orb, Outcome, Servant, ThreadpoolId, Upcall};

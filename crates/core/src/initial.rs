@@ -17,8 +17,8 @@ use oxorb_transport::Address;
 
 use crate::error::{MAX_INDIRECTIONS, ResolveError, raise};
 use crate::protocol::{Found, Profile, Protocol};
-use crate::published::PublishedAddress;
-use crate::{Interface, ObjectRef, Orb, Ref, interface_repository, naming};
+use crate::reference::{PublishedAddress, interface_repository};
+use crate::{Interface, ObjectRef, Orb, Ref, naming};
 
 /// Longest file with a reference, in octets.
 const MAX_FILE: u64 = 1 << 20;

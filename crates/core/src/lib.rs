@@ -27,7 +27,6 @@ mod compatible;
 mod concurrency;
 mod confined;
 mod conn;
-mod context;
 mod delegate;
 mod elsewhere;
 mod error;
@@ -35,26 +34,18 @@ pub mod escape;
 mod held;
 mod initial;
 pub mod interceptor;
-mod interface;
-mod interface_repository;
 mod later;
 mod messaging;
 #[cfg(all(test, feature = "model"))]
 mod model;
 mod monitoring;
 mod naming;
-mod op;
-mod operations;
 mod options;
 mod orb;
 mod origin;
-mod own_address;
-mod passes;
 pub mod policy;
 pub mod protocol;
-mod published;
 mod reference;
-mod route;
 mod scheduler;
 mod servant;
 pub mod server;
@@ -66,7 +57,6 @@ mod stand_in;
 mod terms;
 mod threads;
 mod upcall;
-mod value;
 
 pub use access_rules::{AccessRule, AccessRules, write_object};
 pub use adapter::{Adapter, Located};
@@ -85,16 +75,12 @@ pub use client::{
 pub use compatible::Incompatible;
 pub use concurrency::Concurrency;
 pub use confined::{NotConfined, NotOneThread};
-pub use context::{Context, decode_context, encode_context};
 pub use delegate::DelegatesTo;
 pub use error::{Attempt, Failure, PreconnectError, Raise, Raises, ResolveError, SetupError};
 pub use held::{Detached, DetachedReply, Held};
-pub use interface::{ConfinedBy, Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
 pub use later::{Amh, Later};
 pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use monitoring::{ConnectionEvent, ConnectionStatistics, Incident, LogLevel};
-pub use op::{NO_SLOT, Op, Operation, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
-pub use operations::Operations;
 pub use options::{
     ArenaFull, Arriving, CallbackThreads, ClassPacing, ClientConnections, Collocation,
     Demultiplexing, FILE_SETTINGS, Meaning, OperationSearch, Options, PEER_OPTIONS, PeerOption,
@@ -111,8 +97,11 @@ pub use oxorb_sys::thread::{
     Attributes as ThreadAttributes, Listed as OrbThread, Purpose as ThreadPurpose,
     Registry as ThreadRegistry,
 };
-pub use passes::{Passes, text_passes};
-pub use reference::Ref;
+pub use reference::{
+    Abstract, ConfinedBy, Context, Interface, NO_SLOT, ObjectRef, Op, Operation, Operations,
+    Passes, Ref, SLOTTED_KEY, SLOTTED_KEY_LEN, ServedBy, UserException, decode_context, decode_ref,
+    encode_context, encode_ref, text_passes,
+};
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
@@ -131,4 +120,3 @@ pub use threads::rt::{
     RtMutex, RtMutexGuard, Serving, ThreadpoolId,
 };
 pub use upcall::{Outcome, Rejected, Upcall};
-pub use value::Abstract;

@@ -6,7 +6,7 @@ use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encode as _, Encoder};
 use oxorb_object::{CompletionStatus, SystemException};
 
 use crate::error::{Raise, raise};
-use crate::op::UserException;
+use crate::reference::UserException;
 
 /// Destination of the answer to a `sendc_` call.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use oxorb_cdr::{Decode as _, Decoder, Encoder, Result as CdrResult};
 use oxorb_object::SystemException;
 
-use crate::op::{Op, UserException};
+use crate::reference::{Op, UserException};
 use crate::{Failure, Interface, ObjectRef, decode_ref};
 
 /// Maximum number of contexts at which resolution is continued.

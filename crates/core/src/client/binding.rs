@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 
 use super::draft::Addressee;
-use crate::route::Route;
+use crate::reference::Route;
 
 /// Binding of one reference (Messaging::RebindPolicy). Calls under `RebindMode::Transparent` do not use it.
 #[derive(Default)]

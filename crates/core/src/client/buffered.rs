@@ -16,9 +16,8 @@ use super::{Args, Peer, Timing, intercepted};
 use crate::Ref;
 use crate::error::raise;
 use crate::interceptor::{ClientFlow, Interrupt, Received};
-use crate::op::Operation;
 use crate::policy::{Effective, SyncScope};
-use crate::route::RouteProfile;
+use crate::reference::{Operation, RouteProfile};
 
 /// Sends a oneway, and returns when the event of its sync scope has happened.
 pub(super) fn send<'a>(

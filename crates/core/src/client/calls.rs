@@ -7,8 +7,8 @@ use super::asynchronous::Reading;
 use super::usual::{invoke, invoke_dynamic, send, send_dynamic};
 use super::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots};
 use super::{asynchronous, buffered, explicit};
-use crate::op::{Op, Operation, UserException};
 use crate::policy::LargePayloads;
+use crate::reference::{Op, Operation, UserException};
 use crate::{Failure, ObjectRef, Ref};
 
 impl Ref {

@@ -7,7 +7,7 @@ use oxorb_object::{CompletionStatus, SystemException};
 use super::buffers::{DIALECT, put_buffer, take_buffer};
 use crate::Orb;
 use crate::error::{Raise, raise};
-use crate::op::UserException;
+use crate::reference::UserException;
 
 /// Writes a value and reads it back.
 ///

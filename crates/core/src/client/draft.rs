@@ -19,10 +19,9 @@ use oxorb_rt::Priority;
 use super::selection::Worth;
 use super::{Args, Peer, Timing};
 use crate::error::raise;
-use crate::op::{self, Operation, SLOTTED_KEY_LEN};
 use crate::policy::{Effective, time};
 use crate::probe::{self, Stage};
-use crate::route::{Route, RouteProfile};
+use crate::reference::{Operation, Route, RouteProfile, SLOTTED_KEY_LEN, op};
 use crate::threads::clock;
 
 /// Size in octets reserved for the header. A longer header is rare, and makes the buffer grow.

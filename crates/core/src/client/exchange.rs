@@ -20,10 +20,9 @@ use super::{Args, Reply, Timing, intercepted, local, timing};
 use crate::Ref;
 use crate::error::{Attempt, failure, raise};
 use crate::interceptor::ClientFlow;
-use crate::op::Operation;
 use crate::policy::{Effective, LocateFirst, RebindMode};
 use crate::probe::{self, Stage};
-use crate::route::Route;
+use crate::reference::{Operation, Route};
 use crate::threads::sync::thread;
 
 /// Call that goes beyond the fast path, until it ends.

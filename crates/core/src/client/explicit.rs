@@ -14,9 +14,8 @@ use super::selection::{Selection, class_of};
 use super::settle::one_more;
 use super::{Multiplexed, Round, Timing, shared};
 use crate::error::{Attempt, raise};
-use crate::op::Op;
 use crate::policy::{Effective, PolicyType};
-use crate::route::Route;
+use crate::reference::{Op, Route};
 use crate::{Failure, Ref};
 
 /// Connects, queries the server for the object, and binds the reference.

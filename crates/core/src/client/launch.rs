@@ -18,9 +18,8 @@ use super::{Args, Reply, Timing, local};
 use crate::Ref;
 use crate::conn::Mailbox;
 use crate::error::raise;
-use crate::op::{self, NO_SLOT, Operation};
 use crate::policy::{Effective, RebindMode};
-use crate::route::{Route, RouteProfile};
+use crate::reference::{NO_SLOT, Operation, Route, RouteProfile, op};
 use crate::threads::sync::atomic::Ordering;
 
 /// Outcome of launching a request.

@@ -21,7 +21,7 @@ use crate::Options;
 use crate::conn::{Ended, Event, Receiver, Wait};
 use crate::error::{Attempt, raise};
 use crate::monitoring::Incident;
-use crate::route::RouteProfile;
+use crate::reference::RouteProfile;
 use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering;
 

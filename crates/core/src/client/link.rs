@@ -15,8 +15,7 @@ use super::selection::{Apart, Owner};
 use super::waiting::Waiting;
 use crate::conn::{Ended, Event, Receiver, Wait};
 use crate::error::raise;
-use crate::op::Op;
-use crate::route::RouteProfile;
+use crate::reference::{Op, RouteProfile};
 
 /// Maximum number of messages and reads that are searched for the server's last message after a failed write.
 pub(super) const MAX_LAST_WORDS: usize = 16;

@@ -93,4 +93,4 @@ pub(crate) use exchange::Round;
 
 use exchange::{Exchange, Step};
 
-pub(crate) use crate::op::Args;
+pub(crate) use crate::reference::Args;

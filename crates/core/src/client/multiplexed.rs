@@ -28,7 +28,7 @@ use super::{Args, Peer, Timing, leader};
 use crate::Options;
 use crate::conn::{Calls, Ended, MAX_OFFERS, Offer, Reader, Turn, write_message_within};
 use crate::error::{Attempt, failure, raise};
-use crate::route::RouteProfile;
+use crate::reference::RouteProfile;
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -12,7 +12,7 @@ use oxorb_object::{CompletionStatus, SystemException};
 
 use super::usual::{invoke, send_dynamic};
 use crate::Ref;
-use crate::op::{Op, UserException};
+use crate::reference::{Op, UserException};
 
 /// Request that can be sent again and again, with small changes in between.
 ///

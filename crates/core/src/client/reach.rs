@@ -13,7 +13,7 @@ use super::selecting;
 use super::selection::{Apart, Ranks, Selection};
 use crate::error::raise;
 use crate::policy::RebindMode;
-use crate::route::{Route, RouteProfile};
+use crate::reference::{Route, RouteProfile};
 use crate::threads::sync::atomic::Ordering;
 
 /// Connection to a server.

@@ -12,8 +12,8 @@ use super::link::ClientLink;
 use super::replies::{self, Head};
 use crate::Orb;
 use crate::error::raise;
-use crate::op::UserException;
 use crate::probe::{self, Stage};
+use crate::reference::UserException;
 
 /// Reply that borrows nothing.
 pub(crate) type Reply = ReplyIn<'static>;

@@ -15,9 +15,8 @@ use super::settle::one_more;
 use super::{Round, Timing, shared};
 use crate::Ref;
 use crate::error::raise;
-use crate::op::Op;
 use crate::policy::{Effective, LargePayloads};
-use crate::route::{Route, RouteProfile};
+use crate::reference::{Op, Route, RouteProfile};
 
 impl Ref {
     /// Returns memory for a large payload, to be passed as a parameter that the IDL marks `@in_place`

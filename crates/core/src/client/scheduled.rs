@@ -15,7 +15,7 @@ use crate::error::raise;
 use crate::interceptor::{
     ClientFlow, Ended, IncomingAnswer, OutgoingRequest, SchedulingInterceptor,
 };
-use crate::op::Operation;
+use crate::reference::Operation;
 
 /// Service context that a scheduler adds to a request.
 #[derive(Default)]

@@ -7,9 +7,8 @@ use oxorb_rt::Priority;
 
 use super::selection::{Owner, Selection, class_of, default_priority, is_about_priority, recorded};
 use crate::Ref;
-use crate::op::Operation;
 use crate::policy::Effective;
-use crate::route::{Route, RouteProfile};
+use crate::reference::{Operation, Route, RouteProfile};
 
 impl Selection {
     /// Returns the selection for a call under `policies`; `None` if the call may use any address, and any connection to

@@ -13,7 +13,7 @@ use oxorb_transport::{Link, Properties};
 use crate::ClassPacing;
 use crate::error::{Attempt, failure, raise};
 use crate::policy::{self, Effective, ProtocolList, RealTimePolicies};
-use crate::route::{Route, RouteProfile};
+use crate::reference::{Route, RouteProfile};
 use crate::scheduler::Scheduled;
 use crate::terms;
 

@@ -10,7 +10,7 @@ use super::exchange::Step;
 use super::{Peer, Reply, Timing};
 use crate::error::{Attempt, failure, raise};
 use crate::policy::Retry;
-use crate::route::RouteProfile;
+use crate::reference::RouteProfile;
 use crate::shared::Shared;
 use crate::threads::clock::LONGEST_WAIT;
 

@@ -15,7 +15,7 @@ use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, reach};
 use crate::error::{Attempt, failure, raise};
 use crate::interceptor::ClientFlow;
 use crate::policy::LocateFirst;
-use crate::route::RouteProfile;
+use crate::reference::RouteProfile;
 use crate::{ClientConnections, Ref};
 
 /// Maximum number of times that a request which certainly did not run is sent.

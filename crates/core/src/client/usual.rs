@@ -2,7 +2,7 @@
 //!
 //! A usual call is two-way, under the policies of the ORB alone, to an object in another process that was never
 //! forwarded, over a connection that no other call uses and that has carried such calls before. All other needs of
-//! calls were checked when the reference was read ([`Route::usual`](crate::route::Route)) or when the connection
+//! calls were checked when the reference was read ([`Route::usual`](crate::reference::Route)) or when the connection
 //! [settled](Settled); what remains is one pass: the connection, the head of the request, the arguments, a write, a
 //! read.
 //!
@@ -31,10 +31,9 @@ use super::reply::Answered;
 use super::selection::Apart;
 use super::{Args, Peer, Reply, ReplyIn, Timing};
 use crate::conn::{Ended, Event, Wait, send_written, serves_beside};
-use crate::op::{Op, Operation};
 use crate::policy::{Effective, SyncScope};
 use crate::probe::{self, Stage};
-use crate::route::{Route, RouteProfile};
+use crate::reference::{Op, Operation, Route, RouteProfile};
 use crate::threads::clock;
 use crate::{Ref, terms};
 

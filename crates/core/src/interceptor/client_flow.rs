@@ -13,7 +13,7 @@ use super::current::Slots;
 use super::notes::Notes;
 use super::{Interceptors, Interrupt};
 use crate::Ref;
-use crate::op::Operation;
+use crate::reference::Operation;
 
 /// State of a request in the client interceptors; exists only if the ORB has any.
 #[derive(Debug)]

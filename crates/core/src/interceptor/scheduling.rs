@@ -3,7 +3,7 @@
 use oxorb_giop::{Request, Response};
 use oxorb_object::{ServiceContexts, SystemException};
 
-use crate::op::Operation;
+use crate::reference::Operation;
 use crate::{Orb, Ref};
 
 /// Interceptor of an ORB's requests for the scheduler of distributable threads (RT-CORBA 2.0,

@@ -10,9 +10,8 @@ use super::Orb;
 use crate::SetupError;
 use crate::initial::Published;
 use crate::monitoring::LogLevel;
-use crate::own_address::OwnAddress;
 use crate::policy::ProtocolList;
-use crate::published::PublishedAddress;
+use crate::reference::{OwnAddress, PublishedAddress};
 use crate::server::Lane;
 use crate::{Ref, SettingError, ThreadpoolError, ThreadpoolId};
 

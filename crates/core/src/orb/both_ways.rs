@@ -26,7 +26,7 @@ use crate::Incident;
 use crate::client::{BothEnds, Multiplexed, Peer};
 use crate::conn::{Calls, MAX_OFFER, MAX_OFFERS, Offer, Reader, Turn};
 use crate::error::raise;
-use crate::own_address::OwnAddress;
+use crate::reference::OwnAddress;
 use crate::server::{self, Caller, Keeper, Lane};
 
 impl Orb {

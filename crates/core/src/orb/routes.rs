@@ -5,7 +5,7 @@ use oxorb_object::{Ior, SystemException};
 use super::Orb;
 use crate::client::Selection;
 use crate::options::{ClientConnections, Collocation};
-use crate::route::{Route, RouteProfile};
+use crate::reference::{Route, RouteProfile};
 
 impl Orb {
     /// Reads the profiles of an IOR, and finds where they lead.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use crate::own_address::LaneOf;
+use crate::reference::LaneOf;
 use crate::server;
 use crate::threads::TakesJobs;
 use crate::{

@@ -1,7 +1,7 @@
 //! Target objects of arriving requests.
 
-use crate::interface::Interface;
-use crate::op::{SLOTTED_KEY, SLOTTED_KEY_LEN};
+use super::interface::Interface;
+use super::op::{SLOTTED_KEY, SLOTTED_KEY_LEN};
 use crate::options::Arriving;
 
 impl Arriving<'_> {

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use oxorb_object::{Ior, SystemException};
 
-use crate::route::Route;
+use super::route::Route;
 
 /// Maximum number of permanent forwards that a reference keeps; further ones are followed without
 /// being kept.

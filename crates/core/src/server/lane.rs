@@ -44,7 +44,7 @@ use crate::ReactorChoice;
 use crate::Serving;
 use crate::conn::place;
 use crate::monitoring::metrics::LaneState;
-use crate::own_address::LaneOf;
+use crate::reference::LaneOf;
 use crate::shared::Shared;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::{

@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::own_address::LaneOf;
+use crate::reference::LaneOf;
 
 thread_local! {
     /// Number of the ORB, and the lane of which this is the only thread.

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use oxorb_object::{SystemException, SystemExceptionKind, minor};
 
-use crate::own_address::LaneOf;
+use crate::reference::LaneOf;
 use crate::threads::clock;
 
 /// Number of lanes with rows of their own; all further lanes share one row.

@@ -8,7 +8,7 @@ use oxorb_transport::{Address, Endpoint, ListenError, Publish, Transport};
 use super::error::ThreadpoolError;
 use super::plan::Threadpool;
 use super::steering::{Front, Steering};
-use crate::published::PublishedAddress;
+use crate::reference::PublishedAddress;
 use crate::server::host::Host;
 use crate::server::lane::Lane;
 use crate::server::listener::Listeners;

@@ -2,7 +2,7 @@
 
 use oxorb_object::SystemException;
 
-use crate::op::Op;
+use super::op::Op;
 use crate::{Interface, ObjectRef, decode_ref};
 
 /// Calls `Repository::lookup_id`; returns `None` if the repository does not know the id.

@@ -1,9 +1,33 @@
-//! Object references, untyped.
+//! Object references, untyped and typed: their routes, the addresses that they publish, and the operations that are
+//! called through them.
 
 mod arriving;
+mod context;
 mod home;
+mod interface;
+pub(crate) mod interface_repository;
 mod nearness;
+pub(crate) mod op;
+mod operations;
+mod own_address;
+mod passes;
+mod published;
+mod route;
+mod value;
 mod wire;
+
+pub use context::{Context, decode_context, encode_context};
+pub use interface::{ConfinedBy, Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
+pub(crate) use nearness::Nearness;
+pub(crate) use op::Args;
+pub use op::{NO_SLOT, Op, Operation, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
+pub use operations::Operations;
+pub(crate) use own_address::{LaneOf, OwnAddress};
+pub use passes::{Passes, text_passes};
+pub(crate) use published::PublishedAddress;
+pub(crate) use route::{Route, RouteProfile};
+pub use value::Abstract;
+pub(crate) use wire::{decode_nilable, encode_nil};
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -14,8 +38,6 @@ use arc_swap::ArcSwapOption;
 use oxorb_object::{Ior, PriorityModelPolicy, SystemException};
 
 use self::home::Home;
-pub(crate) use self::nearness::Nearness;
-pub(crate) use self::wire::{decode_nilable, encode_nil};
 use crate::Orb;
 use crate::client::{Binding, Owner};
 use crate::error::raise;
@@ -23,7 +45,6 @@ use crate::policy::{
     AnyPolicy, ClientProtocol, Effective, InvalidPolicies, Policy, PolicySet, PolicyType,
     ProtocolList, RelativeRoundtripTimeout, Resolved, SetOverrideType,
 };
-use crate::route::Route;
 use crate::threads::sync::atomic::{AtomicBool, Ordering};
 
 /// An object reference: the object, and its current location.

@@ -11,9 +11,9 @@ use oxorb_object::{
 };
 use oxorb_transport::Address;
 
+use super::own_address::{LaneOf, OwnAddress};
 use crate::client::{Peer, Selection};
 use crate::error::raise;
-use crate::own_address::{LaneOf, OwnAddress};
 use crate::policy::Published;
 use crate::protocol::{Profile, Protocol};
 use crate::scheduler::Scheduled;

@@ -18,23 +18,15 @@ mod access_gate;
 mod access_index;
 mod access_rates;
 mod access_rules;
-mod adapter;
 mod admission;
-mod arena;
 mod budget;
 pub mod client;
 mod compatible;
 mod concurrency;
-mod confined;
 mod conn;
-mod delegate;
-mod elsewhere;
 mod error;
-pub mod escape;
-mod held;
 mod initial;
 pub mod interceptor;
-mod later;
 mod messaging;
 #[cfg(all(test, feature = "model"))]
 mod model;
@@ -54,14 +46,10 @@ mod shared;
 mod simulation;
 #[cfg(all(test, any(feature = "model", feature = "simulation")))]
 mod stand_in;
-mod terms;
 mod threads;
-mod upcall;
 
 pub use access_rules::{AccessRule, AccessRules, write_object};
-pub use adapter::{Adapter, Located};
 pub use admission::{Admission, AdmissionError, AdmissionPlan, AdmissionRequest};
-pub use arena::LentArena;
 #[doc(hidden)]
 pub use budget::Bucket;
 pub use budget::{
@@ -74,11 +62,7 @@ pub use client::{
 };
 pub use compatible::Incompatible;
 pub use concurrency::Concurrency;
-pub use confined::{NotConfined, NotOneThread};
-pub use delegate::DelegatesTo;
 pub use error::{Attempt, Failure, PreconnectError, Raise, Raises, ResolveError, SetupError};
-pub use held::{Detached, DetachedReply, Held};
-pub use later::{Amh, Later};
 pub use messaging::{ReplyTo, held_exception, hold_exception};
 pub use monitoring::{ConnectionEvent, ConnectionStatistics, Incident, LogLevel};
 pub use options::{
@@ -105,13 +89,17 @@ pub use reference::{
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
-pub use servant::{ConfinedServant, Dispatch, Handles, Servant, handle, handles, skeleton};
+pub use servant::escape;
+pub use servant::{
+    Adapter, Amh, CarriedQos, ConfinedServant, DelegatesTo, Detached, DetachedReply, Dispatch,
+    Handles, Held, Later, LentArena, Located, NotConfined, NotOneThread, Outcome, Rejected,
+    Servant, Upcall, carried_qos, current_deadline, current_qos, handle, handles, skeleton,
+};
 pub use server::{
     ClientConnection, CurrentLane, DropError, DropRule, DropRules, LaneMemory, MessageBuffers,
     QueueOrder, RateGroup, RequestBuffering, Steering, Threadpool, ThreadpoolError, ThreadpoolLane,
     ThreadpoolLanes, current_connection, request_is_cancelled,
 };
-pub use terms::{CarriedQos, carried_qos, current_deadline, current_qos};
 pub use threads::Busy;
 #[doc(hidden)]
 pub use threads::lock;
@@ -119,4 +107,3 @@ pub use threads::rt::{
     LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, MutexNotFound, Raised, RealTime,
     RtMutex, RtMutexGuard, Serving, ThreadpoolId,
 };
-pub use upcall::{Outcome, Rejected, Upcall};

@@ -20,8 +20,8 @@ use crate::interceptor::Interceptors;
 use crate::options::Collocation;
 use crate::policy::{Resolved, SyncScope};
 use crate::reference::{Op, RouteProfile, UserException};
+use crate::servant::current_qos;
 use crate::shared::Shared;
-use crate::terms::current_qos;
 use crate::{Orb, Ref, Servant};
 
 impl Ref {

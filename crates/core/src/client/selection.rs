@@ -15,7 +15,7 @@ use crate::error::{Attempt, failure, raise};
 use crate::policy::{self, Effective, ProtocolList, RealTimePolicies};
 use crate::reference::{Route, RouteProfile};
 use crate::scheduler::Scheduled;
-use crate::terms;
+use crate::servant::terms;
 
 /// Effect of the policies of a reference and of a call at the caller's priority.
 #[derive(Clone, Copy, Default, Debug)]

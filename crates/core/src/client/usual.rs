@@ -30,12 +30,13 @@ use super::metered::Metered;
 use super::reply::Answered;
 use super::selection::Apart;
 use super::{Args, Peer, Reply, ReplyIn, Timing};
+use crate::Ref;
 use crate::conn::{Ended, Event, Wait, send_written, serves_beside};
 use crate::policy::{Effective, SyncScope};
 use crate::probe::{self, Stage};
 use crate::reference::{Op, Operation, Route, RouteProfile};
+use crate::servant::terms;
 use crate::threads::clock;
-use crate::{Ref, terms};
 
 /// Shortest time limit that is measured with the coarse clock.
 const LONG: Duration = Duration::from_secs(1);

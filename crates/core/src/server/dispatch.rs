@@ -18,9 +18,8 @@ use crate::conn::{Kept, Offer};
 use crate::error::raise;
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
+use crate::servant::{Arrived, Times, terms};
 use crate::shared::Shared;
-use crate::terms::{self, Times};
-use crate::upcall::Arrived;
 use crate::{Incident, Located, Orb, Outcome, Upcall};
 
 /// Serves the message `frame`, which `inbox` announces; a fault of the peer costs at most the

@@ -307,7 +307,7 @@ impl Lane {
                 oxorb_sys::memory::prefault_stack(lane.plan.stack_size.unwrap_or(STACK) / 4);
             }
             if let Some(octets) = lane.plan.value_arena {
-                crate::arena::prepare(octets);
+                crate::servant::arena::prepare(octets);
             }
             work(lane, &orb);
         })?;

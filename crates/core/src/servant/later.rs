@@ -8,12 +8,12 @@ use oxorb_cdr::{Dialect, Encoder, Result as CdrResult};
 use oxorb_giop::{Frame, FrameContext, Header, Request, Response};
 use oxorb_object::SystemException;
 
+use super::terms::Times;
+use super::upcall::{Arrived, Outcome, Upcall};
 use crate::error::{Raise, raise};
 use crate::interceptor::ServerFlow;
 use crate::orb::Unanswered;
 use crate::server::{self, Line, Sink, Values};
-use crate::terms::Times;
-use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, Ref};
 
 /// Request whose answer comes later, from any thread; made by [`Upcall::later`].

@@ -8,14 +8,14 @@ use oxorb_cdr::{Dialect, Gap};
 use oxorb_giop::{Frame, FrameContext, Header, Request, Violation, Wire};
 use oxorb_object::{CompletionStatus, SystemException};
 
+use super::terms::Times;
+use super::upcall::{Arrived, Outcome, Upcall};
 use crate::Orb;
 use crate::conn::Kept;
 use crate::error::raise;
 use crate::interceptor::ServerFlow;
 use crate::policy::LargePayloads;
 use crate::server::{self, CameOver, Sink};
-use crate::terms::Times;
-use crate::upcall::{Arrived, Outcome, Upcall};
 
 /// Answer that is held back, as returned by [`Upcall::hold`].
 #[must_use = "the client waits for the answer"]

@@ -1,10 +1,32 @@
-//! Servants, which incarnate CORBA objects.
+//! Servants, which incarnate CORBA objects: the adapter that finds them, and the requests that they serve and answer.
+
+mod adapter;
+pub(crate) mod arena;
+mod confined;
+mod delegate;
+mod elsewhere;
+pub mod escape;
+mod held;
+mod later;
+pub(crate) mod terms;
+mod upcall;
+
+pub use adapter::{Adapter, Located};
+pub use arena::LentArena;
+pub use confined::{NotConfined, NotOneThread};
+pub use delegate::DelegatesTo;
+pub use held::{Detached, DetachedReply, Held};
+pub use later::{Amh, Later};
+pub(crate) use terms::Times;
+pub use terms::{CarriedQos, carried_qos, current_deadline, current_qos};
+pub(crate) use upcall::Arrived;
+pub use upcall::{Outcome, Rejected, Upcall};
 
 use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::{CurrentLane, Outcome, Upcall};
+use crate::CurrentLane;
 
 /// Servant as the object adapter calls it: untyped.
 ///

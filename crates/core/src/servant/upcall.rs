@@ -11,8 +11,9 @@ use oxorb_object::{CompletionStatus, Ior, Qos, ServiceContext, SystemException, 
 use oxorb_rt::Priority;
 use oxorb_transport::{LARGE, PeerId};
 
+use super::arena::LentArena;
+use super::terms::Times;
 use crate::Options;
-use crate::arena::LentArena;
 use crate::error::{Raise, raise};
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
 use crate::monitoring::metrics::Ending;
@@ -20,7 +21,6 @@ use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
 use crate::reference::NO_SLOT;
 use crate::server::Sink;
-use crate::terms::Times;
 use crate::{Answered, Operations, Orb, Ref, Servant, ThreadpoolId};
 
 /// Request on its way to a servant, which must answer it.

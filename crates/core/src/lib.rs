@@ -28,8 +28,6 @@ mod error;
 mod initial;
 pub mod interceptor;
 mod messaging;
-#[cfg(all(test, feature = "model"))]
-mod model;
 mod monitoring;
 mod naming;
 mod options;
@@ -42,10 +40,8 @@ mod scheduler;
 mod servant;
 pub mod server;
 mod shared;
-#[cfg(all(test, feature = "simulation"))]
-mod simulation;
 #[cfg(all(test, any(feature = "model", feature = "simulation")))]
-mod stand_in;
+mod sim;
 mod threads;
 
 pub use access_rules::{AccessRule, AccessRules, write_object};

@@ -161,7 +161,7 @@ fn outside_world(file: &str, text: &str) -> Vec<Finding> {
 
 /// Reports whether the file must read time by `clock.rs`: all of `core`, except the clock itself and its replacements.
 fn is_timed(file: &str) -> bool {
-    let beside = ["threads/clock.rs", "simulation/", "model/"];
+    let beside = ["threads/clock.rs", "sim/simulation/", "sim/model/"];
     file.strip_prefix("crates/core/src/")
         .is_some_and(|rest| !beside.iter().any(|beside| rest.starts_with(beside)))
 }

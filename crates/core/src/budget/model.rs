@@ -10,7 +10,7 @@ use super::account::Account;
 use super::bucket::Bucket;
 use super::rule::{Budget, BudgetOf};
 use super::slot::Slot;
-use crate::model::explore;
+use crate::sim::model::explore;
 
 /// Fixed time, so that nothing is refilled meanwhile.
 const NOW: u64 = 1_000_000;

@@ -13,7 +13,7 @@ use shuttle::thread;
 use super::replies::{Outstanding, Replies, Turn, Waiter};
 use super::writer::Writers;
 use crate::error::raise;
-use crate::model::explore;
+use crate::sim::model::explore;
 
 const CALL: Outstanding = Outstanding {
     deadline: None,

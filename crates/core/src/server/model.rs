@@ -10,8 +10,8 @@ use super::lane::{Lane, Plan};
 use super::reserve::{self, Reserve};
 use crate::Options;
 use crate::error::raise;
-use crate::model::network::listen;
-use crate::model::{Server, explore, run};
+use crate::sim::model::network::listen;
+use crate::sim::model::{Server, explore, run};
 
 /// Returns a lane with one thread.
 fn lane(priority: i16, reserve: Reserve, queue: Option<(usize, usize)>) -> Arc<Lane> {
@@ -38,7 +38,7 @@ fn a_lane_borrows_from_the_one_below() {
             Some(Arc::clone(&upper))
         });
         let below = listen(&server.orb, Some(Arc::clone(&lower)));
-        let client = crate::model::client();
+        let client = crate::sim::model::client();
         let (above, below) = (server.object(&client), Server::object_at(&below, &client));
         let gate = &server.worker.gate;
         gate.stops.store(1, Ordering::SeqCst);
@@ -72,7 +72,7 @@ fn a_lane_buffers_what_it_has_room_for() {
             only.start_reader(orb).unwrap();
             Some(Arc::clone(&only))
         });
-        let client = crate::model::client();
+        let client = crate::sim::model::client();
         let object = server.object(&client);
         let gate = &server.worker.gate;
         gate.stops.store(1, Ordering::SeqCst);

@@ -4,7 +4,7 @@
 //! feature `model` they are shuttle's, which runs one thread at a time and chooses the next thread at each lock, wait
 //! and atomic access (`attributed` threads have a processor or a stack size). The tests in `model` thus see
 //! interleavings that a machine shows once in a million calls. With the feature `simulation` they are those of
-//! `src/simulation`, whose waits end at times of a simulated clock: hours pass in milliseconds. In all other builds
+//! `src/sim/simulation`, whose waits end at times of a simulated clock: hours pass in milliseconds. In all other builds
 //! they are those of `std` and the locks of [`oxorb_sys::sync`]. Of thread-local variables shuttle supports only
 //! `with`.
 
@@ -26,13 +26,13 @@ mod chosen {
     pub(crate) use std::sync::atomic;
     pub(crate) use std::thread_local;
 
-    pub(crate) use crate::simulation::network::{touch, wait_for};
-    pub(crate) use crate::simulation::sync::Mutex;
-    pub use crate::simulation::sync::{Condvar, MutexGuard};
-    pub(crate) use crate::simulation::thread::named;
-    pub(crate) use crate::simulation::{mpsc, thread};
-    pub(crate) use crate::stand_in::attributed;
-    pub(crate) use crate::stand_in::reactor::StandInReactor as OtherReactor;
+    pub(crate) use crate::sim::simulation::network::{touch, wait_for};
+    pub(crate) use crate::sim::simulation::sync::Mutex;
+    pub use crate::sim::simulation::sync::{Condvar, MutexGuard};
+    pub(crate) use crate::sim::simulation::thread::named;
+    pub(crate) use crate::sim::simulation::{mpsc, thread};
+    pub(crate) use crate::sim::stand_in::attributed;
+    pub(crate) use crate::sim::stand_in::reactor::StandInReactor as OtherReactor;
 }
 
 #[cfg(all(test, feature = "model"))]
@@ -40,11 +40,11 @@ mod chosen {
     pub(crate) use shuttle::sync::{atomic, mpsc};
     pub(crate) use shuttle::{thread, thread_local};
 
-    pub(crate) use crate::model::sync::Mutex;
-    pub use crate::model::sync::{Condvar, MutexGuard};
-    pub(crate) use crate::model::{named, touch, wait_for};
-    pub(crate) use crate::stand_in::attributed;
-    pub(crate) use crate::stand_in::reactor::StandInReactor as OtherReactor;
+    pub(crate) use crate::sim::model::sync::Mutex;
+    pub use crate::sim::model::sync::{Condvar, MutexGuard};
+    pub(crate) use crate::sim::model::{named, touch, wait_for};
+    pub(crate) use crate::sim::stand_in::attributed;
+    pub(crate) use crate::sim::stand_in::reactor::StandInReactor as OtherReactor;
 }
 
 pub use chosen::*;

@@ -1,8 +1,8 @@
 //! Calls over an undisturbed network, and the world itself.
 
 use super::everywhere;
-use crate::simulation::pair::{Pair, Work, assert_about, note, run, run_async, secs, timed};
-use crate::simulation::{course, simulate};
+use crate::sim::simulation::pair::{Pair, Work, assert_about, note, run, run_async, secs, timed};
+use crate::sim::simulation::{course, simulate};
 
 #[test]
 fn all_ways_to_share_connections_and_threads() {

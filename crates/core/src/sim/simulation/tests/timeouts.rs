@@ -9,11 +9,11 @@ use crate::policy::{
     ConnectionTimeout, RelativeReplyTimeout, RelativeRequestTimeout, RelativeRoundtripTimeout,
     ReplyEndTime, ReplyStartTime, RequestEndTime, RequestStartTime, SyncScope,
 };
-use crate::simulation::network::Connect;
-use crate::simulation::pair::{
+use crate::sim::simulation::network::Connect;
+use crate::sim::simulation::pair::{
     Pair, Work, assert_about, elapsed, failed, ms, note, run, run_async, secs, timed,
 };
-use crate::simulation::{simulate, thread};
+use crate::sim::simulation::{simulate, thread};
 use crate::threads::clock;
 
 #[test]

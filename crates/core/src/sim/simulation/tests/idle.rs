@@ -1,9 +1,11 @@
 //! Idle connections, and connections that were lost meanwhile.
 
 use super::{ALL_SERVING, ALL_SHARING, everywhere, with_options};
-use crate::simulation::network::Connect;
-use crate::simulation::pair::{Work, assert_about, failed, ms, note, run, run_async, secs, timed};
-use crate::simulation::thread;
+use crate::sim::simulation::network::Connect;
+use crate::sim::simulation::pair::{
+    Work, assert_about, failed, ms, note, run, run_async, secs, timed,
+};
+use crate::sim::simulation::thread;
 use crate::{ClientConnections, Incident, Options};
 
 #[test]
@@ -98,7 +100,7 @@ fn no_call_fails_because_its_connection_was_about_to_be_closed() {
                 Options { concurrency: serving, idle_timeout: Some(secs(1)), ..Options::default() };
             with_options(4, client, server, |pair| {
                 pair.net.set(|weather| weather.latency = ms(5));
-                let mut random = crate::simulation::random();
+                let mut random = crate::sim::simulation::random();
                 for number in 0..60 {
                     let told = match number % 3 {
                         2 => run_async(&pair.object, &Work::number(number)).wait(),

@@ -7,11 +7,11 @@ use oxorb_object::SystemExceptionKind::Timeout;
 
 use super::{ALL_SERVING, ALL_SHARING, with_options};
 use crate::policy::RelativeRoundtripTimeout;
-use crate::simulation::network::{Fate, Trouble, Weather};
-use crate::simulation::pair::{
+use crate::sim::simulation::network::{Fate, Trouble, Weather};
+use crate::sim::simulation::pair::{
     Pair, Work, assert_about, assert_true, failed, ms, run, run_async, secs, timed,
 };
-use crate::simulation::thread;
+use crate::sim::simulation::thread;
 use crate::{ClientConnections, Incident, Options};
 
 /// Runs a test for each position in a message at which the connection may have its fault.

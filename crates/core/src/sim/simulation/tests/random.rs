@@ -10,10 +10,12 @@ use oxorb_object::{CompletionStatus, SystemException, Version};
 use oxorb_sys::sync::Mutex;
 
 use crate::policy::{RelativeRoundtripTimeout, Retry, SyncScope};
-use crate::simulation::network::{Connect, Fate, Network, Trouble, Weather, network};
-use crate::simulation::pair::{NOTE, Server, Work, assert_true, elapsed, ms, run, run_async, secs};
-use crate::simulation::random::Random;
-use crate::simulation::{self, simulate, thread};
+use crate::sim::simulation::network::{Connect, Fate, Network, Trouble, Weather, network};
+use crate::sim::simulation::pair::{
+    NOTE, Server, Work, assert_true, elapsed, ms, run, run_async, secs,
+};
+use crate::sim::simulation::random::Random;
+use crate::sim::simulation::{self, simulate, thread};
 use crate::{AsyncReply, ClientConnections, Concurrency, LogLevel, Options, Orb, Ref};
 
 /// Default number of runs (`OXORB_SIMULATION_SEEDS`).

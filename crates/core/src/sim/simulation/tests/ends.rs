@@ -6,11 +6,11 @@ use oxorb_object::minor;
 
 use super::{everywhere, with_options};
 use crate::policy::{BufferingConstraint, RelativeRoundtripTimeout, RequestStartTime, SyncScope};
-use crate::simulation::network::network;
-use crate::simulation::pair::{
+use crate::sim::simulation::network::network;
+use crate::sim::simulation::pair::{
     Pair, Server, Work, assert_about, elapsed, failed, ms, note, run, run_async, secs, timed,
 };
-use crate::simulation::{course, simulate, thread};
+use crate::sim::simulation::{course, simulate, thread};
 use crate::threads::clock;
 use crate::{ClientConnections, Concurrency, Options};
 

@@ -14,25 +14,13 @@
 
 #[doc(hidden)]
 pub mod __gen;
-mod access_gate;
-mod access_index;
-mod access_rates;
-mod access_rules;
-mod admission;
-mod budget;
 pub mod client;
-mod compatible;
-mod concurrency;
 mod conn;
 mod error;
-mod initial;
 pub mod interceptor;
-mod messaging;
 mod monitoring;
-mod naming;
 mod options;
 mod orb;
-mod origin;
 pub mod policy;
 pub mod protocol;
 mod reference;
@@ -44,27 +32,19 @@ mod shared;
 mod sim;
 mod threads;
 
-pub use access_rules::{AccessRule, AccessRules, write_object};
-pub use admission::{Admission, AdmissionError, AdmissionPlan, AdmissionRequest};
-#[doc(hidden)]
-pub use budget::Bucket;
-pub use budget::{
-    BeyondBudget, Budget, BudgetError, BudgetOf, BudgetUse, Described, Overrun, OverrunHooks,
-    ProcessorShare, RequestRate,
-};
+pub use client::messaging::{ReplyTo, held_exception, hold_exception};
 pub use client::{
     Answered, AsyncReply, Buffered, InFlight, OnewayBatch, Prepared, Sleep, Slots, deliver,
     wait_until,
 };
-pub use compatible::Incompatible;
-pub use concurrency::Concurrency;
 pub use error::{Attempt, Failure, PreconnectError, Raise, Raises, ResolveError, SetupError};
-pub use messaging::{ReplyTo, held_exception, hold_exception};
+pub use interceptor::access_rules::{AccessRule, AccessRules, write_object};
 pub use monitoring::{ConnectionEvent, ConnectionStatistics, Incident, LogLevel};
 pub use options::{
-    ArenaFull, Arriving, CallbackThreads, ClassPacing, ClientConnections, Collocation,
-    Demultiplexing, FILE_SETTINGS, Meaning, OperationSearch, Options, PEER_OPTIONS, PeerOption,
-    PoolThread, ReactorChoice, SETTINGS, Setting, SettingError, ThreadFilter, ThreadFilters,
+    ArenaFull, Arriving, CallbackThreads, ClassPacing, ClientConnections, Collocation, Concurrency,
+    Demultiplexing, FILE_SETTINGS, Incompatible, Meaning, OperationSearch, Options, PEER_OPTIONS,
+    PeerOption, PoolThread, ReactorChoice, SETTINGS, Setting, SettingError, ThreadFilter,
+    ThreadFilters,
 };
 pub use orb::{Orb, Over, WeakOrb};
 pub use oxorb_giop::{Aliased, Limits, PreparedTarget, Response, Violation};
@@ -81,6 +61,13 @@ pub use reference::{
     Abstract, ConfinedBy, Context, Interface, NO_SLOT, ObjectRef, Op, Operation, Operations,
     Passes, Ref, SLOTTED_KEY, SLOTTED_KEY_LEN, ServedBy, UserException, decode_context, decode_ref,
     encode_context, encode_ref, text_passes,
+};
+pub use scheduler::admission::{Admission, AdmissionError, AdmissionPlan, AdmissionRequest};
+#[doc(hidden)]
+pub use scheduler::budget::Bucket;
+pub use scheduler::budget::{
+    BeyondBudget, Budget, BudgetError, BudgetOf, BudgetUse, Described, Overrun, OverrunHooks,
+    ProcessorShare, RequestRate,
 };
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,

@@ -7,14 +7,14 @@ use oxorb_cdr::ValueRegistry;
 use oxorb_object::SystemException;
 
 use crate::Incident;
-use crate::admission::AdmissionDesk;
-use crate::budget::Ledger;
 use crate::monitoring::metrics::Meter;
 use crate::monitoring::{Log, Watch};
 use crate::options::Options;
 use crate::policy::OrbPolicies;
 use crate::reference::LaneOf;
 use crate::scheduler::Enforcer;
+use crate::scheduler::admission::AdmissionDesk;
+use crate::scheduler::budget::Ledger;
 use crate::threads::Threads;
 use crate::threads::rt::{NamedMutexes, Priorities, RealTime, Scheduling};
 use crate::threads::sync::atomic::{AtomicBool, Ordering};

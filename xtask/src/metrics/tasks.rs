@@ -61,7 +61,7 @@ const PLACES: &[(&str, usize)] = &[
     ("core/src/client/shared", CLIENT),
     ("core/src/client/slot", CLIENT),
     ("core/src/client/writer", SEND),
-    ("core/src/concurrency", THREADS),
+    ("core/src/options/concurrency", THREADS),
     ("core/src/conn/", READ),
     ("core/src/servant/held", REFERENCES),
     ("core/src/error/preconnect", CLIENT),

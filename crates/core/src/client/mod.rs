@@ -40,6 +40,7 @@ mod leader;
 mod level;
 mod link;
 mod local;
+pub(crate) mod messaging;
 mod metered;
 #[cfg(all(test, feature = "model"))]
 mod model;

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use super::View;
-use crate::access_gate::AccessGate;
-use crate::access_index::Visit;
+use super::access_gate::AccessGate;
+use super::access_index::Visit;
 use crate::threads::clock;
 use crate::{Incident, Servant};
 

@@ -1,4 +1,4 @@
-//! Portable interceptors: code that sees every request (CORBA 3.4, 16; CHECKLIST B).
+//! Portable interceptors and access rules: code that sees every request (CORBA 3.4, 16; CHECKLIST B).
 //!
 //! ```text
 //! client   send_request ... receive_reply | receive_exception | receive_other
@@ -17,20 +17,27 @@
 //! [access rules](crate::AccessRules) and the counts of [metrics](crate::Orb::metrics).
 
 mod access;
+mod access_gate;
+mod access_index;
+mod access_rates;
+pub(crate) mod access_rules;
 mod client;
 mod client_flow;
 mod contexts;
 mod current;
 mod duplicate;
 mod notes;
+mod origin;
 mod scheduling;
 mod server;
 mod server_flow;
 
+pub(crate) use access_gate::Visited;
 pub use client::{ClientInterceptor, ClientReply, ClientRequest, Received};
 pub(crate) use client_flow::ClientFlow;
 pub use current::Slot;
 pub use duplicate::DuplicateInterceptor;
+pub(crate) use origin::Origin;
 pub use scheduling::{
     Ended, IncomingAnswer, IncomingRequest, OutgoingRequest, SchedulingInterceptor,
 };
@@ -42,9 +49,9 @@ use std::sync::Arc;
 
 use oxorb_object::SystemException;
 
+use self::access_gate::AccessGate;
+use self::access_rules::AccessRules;
 use crate::Ref;
-use crate::access_gate::AccessGate;
-use crate::access_rules::AccessRules;
 use crate::monitoring::metrics::Meter;
 
 /// Way in which an interceptor ends a request.

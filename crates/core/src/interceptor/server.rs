@@ -10,8 +10,8 @@ use oxorb_transport::PeerId;
 use super::contexts::Contexts;
 use super::current::Slots;
 use super::notes::Notes;
+use super::origin::Origin;
 use super::{Interrupt, Slot};
-use crate::origin::Origin;
 use crate::{Orb, Ref, Servant};
 
 /// Interceptor of every request that this ORB serves, including collocated calls

@@ -13,12 +13,12 @@ use oxorb_object::{ServiceContext, SystemException};
 use super::contexts::Contexts;
 use super::current::Slots;
 use super::notes::Notes;
+use super::origin::Origin;
 use super::server::AnyServant;
 use super::{
     Ended, IncomingRequest, Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target,
 };
 use crate::monitoring::metrics::{Ending, Started};
-use crate::origin::Origin;
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::{Orb, Ref, Servant};

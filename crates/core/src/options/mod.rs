@@ -3,6 +3,8 @@
 
 mod class_pacing;
 mod collocation;
+mod compatible;
+mod concurrency;
 mod filters;
 mod forwards;
 mod lane_resources;
@@ -30,14 +32,16 @@ pub use self::named::{FILE_SETTINGS, SettingError};
 pub use self::peers::{Meaning, PEER_OPTIONS, PeerOption};
 pub use self::settings::{SETTINGS, Setting};
 pub(crate) use self::value::positive;
-use crate::access_rules::AccessRules;
-use crate::concurrency::Concurrency;
+use crate::interceptor::access_rules::AccessRules;
 use crate::monitoring::LogLevel;
 use crate::policy::LargePayloads;
 use crate::protocol::Protocols;
 use crate::threads::rt::RealTime;
 pub use class_pacing::ClassPacing;
 pub use collocation::Collocation;
+pub use compatible::Incompatible;
+pub(crate) use concurrency::CONCURRENCY;
+pub use concurrency::Concurrency;
 pub use filters::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
 use forwards::ForwardCheck;
 pub use lane_resources::{ArenaFull, CallbackThreads};

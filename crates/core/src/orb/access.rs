@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Orb;
-use crate::access_rules::AccessRules;
+use crate::interceptor::access_rules::AccessRules;
 use crate::monitoring::LogLevel;
 
 impl Orb {

@@ -7,8 +7,8 @@ use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint};
 
 use super::Orb;
+use super::initial::Published;
 use crate::SetupError;
-use crate::initial::Published;
 use crate::monitoring::LogLevel;
 use crate::policy::ProtocolList;
 use crate::reference::{OwnAddress, PublishedAddress};

@@ -6,9 +6,9 @@ use oxorb_giop::{Frame, Inbox};
 use oxorb_object::ServiceContexts;
 
 use super::{Inner, Orb};
-use crate::budget::Described;
 use crate::options::PoolThread;
 use crate::scheduler::Scheduled;
+use crate::scheduler::budget::Described;
 use crate::server::{
     self, Caller, Connection, DispatchingModules, Followers, Home, Host, Keeper, Lane, Next, Parts,
     Registry, Sink, Takeover,

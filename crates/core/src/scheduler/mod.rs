@@ -1,5 +1,5 @@
-//! Run-time scheduler: enforces the schedule that was analysed (paper 0, 4.2; paper 3, 3.3 steps 7
-//! to 10).
+//! Scheduling at run time: the schedule that was analysed (paper 0, 4.2; paper 3, 3.3 steps 7 to 10), budgets, and
+//! admission.
 //!
 //! ```text
 //! RunTimeScheduler (plan.rs)      the table of an analysed schedule, and what to do with it: of the configuration
@@ -12,6 +12,8 @@
 //!
 //! An ORB without a table skips all of this: its object adapter looks up no rows, and its references are not real-time.
 
+pub(crate) mod admission;
+pub(crate) mod budget;
 mod enforcer;
 mod measure;
 mod object;

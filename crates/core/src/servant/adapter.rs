@@ -1,7 +1,7 @@
 //! The trait through which this crate calls the object adapter, the only layer above it that it calls.
 
-use crate::budget::Described;
 use crate::policy::LargePayloads;
+use crate::scheduler::budget::Described;
 use crate::{Orb, Outcome, Ref, Scheduled, Servant, Upcall};
 
 /// Finds the servant of an object key and lets it answer.

@@ -30,9 +30,9 @@ use super::session::{Caller, Next, is_stream};
 use crate::Arriving;
 use crate::Incident;
 use crate::Serving;
-use crate::budget::Asked;
 use crate::conn::Offer;
 use crate::error::raise;
+use crate::scheduler::budget::Asked;
 use crate::shared::Shared;
 use crate::threads::sync::atomic::Ordering;
 

@@ -14,9 +14,9 @@ use super::modules::DispatchingModules;
 use super::registry::Registry;
 use super::session::{Caller, Next};
 use super::takeover::Takeover;
-use crate::budget::Described;
 use crate::options::{Options, PoolThread};
 use crate::scheduler::Scheduled;
+use crate::scheduler::budget::Described;
 use crate::shared::Shared;
 use crate::threads::sync::attributed::Builder;
 

@@ -438,7 +438,7 @@ mod tests {
     #[cfg_attr(not(debug_assertions), ignore = "release builds count no locks")]
     fn statistics_take_no_lock_and_include_all_clients() {
         let registry = Registry::default();
-        let locks = || crate::lock::taken().expect("tests are debug builds");
+        let locks = || crate::threads::lock::taken().expect("tests are debug builds");
         let read = || {
             let before = locks();
             let read = (registry.len(), registry.octets_held());

@@ -22,8 +22,8 @@ use super::share::{Encoding, Values};
 use super::status::Status;
 use super::{Sink, admission, owed, takeover_thread};
 use crate::Incident;
-use crate::budget::Desk;
 use crate::conn::{Turn, serve_beside};
+use crate::scheduler::budget::Desk;
 use crate::shared::Shared;
 
 /// Size in octets up to which a request kept for a later answer is not counted.

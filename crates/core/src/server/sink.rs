@@ -20,8 +20,8 @@ use super::share::{Buffer, SMALL};
 use super::status::Status;
 use crate::conn::{Kept, Mailbox, Turn, send_written, write_message};
 use crate::error::raise;
+use crate::interceptor::Origin;
 use crate::options::Options;
-use crate::origin::Origin;
 use crate::probe::{self, Stage};
 
 /// Writer of the replies of one connection, or of one collocated call.

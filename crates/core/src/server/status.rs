@@ -17,10 +17,10 @@ use super::home::WeakHome;
 use super::lane::Lane;
 use super::session::Session;
 use crate::Options;
-use crate::access_gate::Visited;
-use crate::budget::{Account, Ledger};
 use crate::conn::{Calls, Turn};
+use crate::interceptor::Visited;
 use crate::policy::LargePayloads;
+use crate::scheduler::budget::{Account, Ledger};
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 

@@ -5,9 +5,9 @@ use oxorb_rt::Distribution;
 use super::meter::{BUCKETS, EndReading, ExceptionReading, LaneReading, Meter, bucket};
 use super::snapshot::{LaneState, Snapshot};
 use super::text::{Family, Kind, Page, Value};
-use crate::budget::BudgetSum;
 use crate::monitoring::Incident;
 use crate::scheduler::Measurement;
+use crate::scheduler::budget::BudgetSum;
 
 /// Returns the page of an ORB. `meter`: its counts of calls and requests, if it has any.
 ///

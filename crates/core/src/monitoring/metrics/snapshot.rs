@@ -3,9 +3,9 @@
 use oxorb_rt::dispatch::Counts;
 use oxorb_sys::thread::Purpose;
 
-use crate::budget::BudgetSum;
 use crate::monitoring::ConnectionStatistics;
 use crate::scheduler::Measurement;
+use crate::scheduler::budget::BudgetSum;
 use crate::server::LaneMemory;
 
 /// Facts about an ORB at one time, except the counts of its [`Meter`](super::Meter).

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use super::*;
-use crate::concurrency::Concurrency;
 use crate::monitoring::LogLevel;
-use crate::options::ClientConnections;
+use crate::options::{ClientConnections, Concurrency};
 
 fn take(args: &str) -> Result<Options, String> {
     let mut options = Options::default();

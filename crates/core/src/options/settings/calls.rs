@@ -3,11 +3,10 @@
 use oxorb_transport::Pages;
 
 use super::Setting;
-use crate::concurrency::{CONCURRENCY, Concurrency};
-use crate::options::ReactorChoice;
 use crate::options::value::{
     client_connections, microseconds, milliseconds, positive, some_milliseconds, yes_or_no,
 };
+use crate::options::{CONCURRENCY, Concurrency, ReactorChoice};
 
 pub(super) const ALL: &[Setting] = &[
     Setting {

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::Setting;
-use crate::budget::{BudgetError, parse_rule};
 use crate::options::LANE_ENDPOINTS;
 use crate::options::lane_resources::{ARENA_FULL, ArenaFull, CALLBACK_THREADS, CallbackThreads};
 use crate::options::value::{
     milliseconds, number, positive, priority_mapping, scheduling_class, zero_or_one,
 };
+use crate::scheduler::budget::{BudgetError, parse_rule};
 use crate::threads::rt::{LaneEndpoints, LaneNumber};
 
 pub(super) const ALL: &[Setting] = &[

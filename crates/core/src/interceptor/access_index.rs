@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb_transport::{Link, PeerId};
 
-use crate::access_rates::{ClientRates, RateBucket};
-use crate::access_rules::{AccessRule, AccessRules};
+use super::access_rates::{ClientRates, RateBucket};
+use super::access_rules::{AccessRule, AccessRules};
 
 /// Set of rules, with one bit per rule.
 type Set = Box<[u64]>;
@@ -239,8 +239,8 @@ fn has(set: &[u64], rule: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access_rules::Asked;
-    use crate::budget::RequestRate;
+    use crate::interceptor::access_rules::Asked;
+    use crate::scheduler::budget::RequestRate;
 
     /// Returns a pseudo-random number below `bound`.
     fn below(state: &mut u64, bound: usize) -> usize {

@@ -261,7 +261,7 @@ fn pause(waits: &mut u32) {
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
 mod tests {
     use super::*;
-    use crate::budget::{Budget, BudgetOf};
+    use crate::scheduler::budget::{Budget, BudgetOf};
 
     fn account() -> Arc<Account> {
         Arc::new(Account::new(7, &BudgetOf::EachClient, Budget::default()))

@@ -15,10 +15,11 @@ use oxorb_object::{
 use oxorb_rt::Priority;
 use oxorb_transport::Address;
 
+use super::naming;
 use crate::error::{MAX_INDIRECTIONS, ResolveError, raise};
 use crate::protocol::{Found, Profile, Protocol};
 use crate::reference::{PublishedAddress, interface_repository};
-use crate::{Interface, ObjectRef, Orb, Ref, naming};
+use crate::{Interface, ObjectRef, Orb, Ref};
 
 /// Longest file with a reference, in octets.
 const MAX_FILE: u64 = 1 << 20;

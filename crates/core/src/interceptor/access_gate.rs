@@ -8,8 +8,8 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::{ArcSwap, Guard};
 use oxorb_transport::Link;
 
-use crate::access_index::{AccessIndex, Visit};
-use crate::access_rules::AccessRules;
+use super::access_index::{AccessIndex, Visit};
+use super::access_rules::AccessRules;
 use crate::threads::lock::Mutex;
 
 /// Access rules of one ORB.

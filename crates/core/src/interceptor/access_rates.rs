@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use oxorb_transport::PeerId;
 
-use crate::budget::{Bucket, MOST_CLIENTS, RequestRate, make_room};
+use crate::scheduler::budget::{Bucket, MOST_CLIENTS, RequestRate, make_room};
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicU64, Ordering::Relaxed};

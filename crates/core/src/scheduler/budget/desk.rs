@@ -682,11 +682,10 @@ mod tests {
     use oxorb_transport::PeerId;
 
     use super::*;
-    use crate::budget::{Budget, BudgetOf, Described, OverrunHooks};
-    use crate::incident::Watch;
-    use crate::log::{Log, LogLevel};
-    use crate::rt::{RealTime, Scheduling};
+    use crate::monitoring::{Log, LogLevel, Watch};
+    use crate::scheduler::budget::{Budget, BudgetOf, Described, OverrunHooks};
     use crate::threads::Threads;
+    use crate::threads::rt::{RealTime, Scheduling};
 
     #[test]
     fn a_request_that_one_budget_refuses_takes_nothing_from_the_others() {

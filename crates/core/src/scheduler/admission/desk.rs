@@ -7,7 +7,7 @@ use oxorb_sched::Utilization;
 use oxorb_sched::admission::{Answer, Controller, Has, Member, Unacceptable, Wanted};
 
 use super::plan::AdmissionPlan;
-use crate::budget::{Budget, BudgetOf, Ledger};
+use crate::scheduler::budget::{Budget, BudgetOf, Ledger};
 use crate::threads::Threads;
 use crate::threads::lock::Mutex;
 

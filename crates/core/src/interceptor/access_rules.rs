@@ -6,7 +6,7 @@ use oxorb_transport::Access;
 #[cfg(test)]
 use oxorb_transport::PeerId;
 
-use crate::budget::RequestRate;
+use crate::scheduler::budget::RequestRate;
 
 /// Rules about requests; the first rule that matches decides.
 ///

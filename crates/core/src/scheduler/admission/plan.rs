@@ -8,7 +8,7 @@ use oxorb_sched::admission::{Controller, LateComers, RequestOrder};
 use oxorb_sched::time;
 use oxorb_sched::{Task, Utilization};
 
-use crate::budget::{BeyondBudget, BudgetError};
+use crate::scheduler::budget::{BeyondBudget, BudgetError};
 
 /// Plan by which an ORB admits operations, objects, POAs and clients: the value of
 /// [`RealTime::admission`](crate::RealTime::admission).

@@ -91,7 +91,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::budget::{Budget, BudgetOf};
+    use crate::scheduler::budget::{Budget, BudgetOf};
 
     const MS: Duration = Duration::from_millis(1);
 

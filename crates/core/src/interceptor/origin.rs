@@ -4,7 +4,7 @@ use std::fmt;
 
 use oxorb_transport::Link;
 
-use crate::access_gate::Visited;
+use super::access_gate::Visited;
 
 /// Connection that a request was received over, if any.
 #[derive(Clone, Copy)]

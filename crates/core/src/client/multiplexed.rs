@@ -26,7 +26,7 @@ use super::slot::Slot;
 use super::writer::{self, Left, Writers};
 use super::{Args, Peer, Timing, leader};
 use crate::Options;
-use crate::conn::{Calls, Ended, MAX_OFFERS, Offer, Reader, Turn, write_message_within};
+use crate::conn::{Calls, Ended, MAX_OFFERS, Offer, Turn, write_message_within};
 use crate::error::{Attempt, failure, raise};
 use crate::reference::RouteProfile;
 use crate::threads::clock;
@@ -83,8 +83,9 @@ struct BothWays {
     /// Level of the calls that the connection carries. `None` for all levels, because there is no other connection to a
     /// client.
     level: Option<Option<Level>>,
-    /// Reader of the connection, if that may be a thread that waits for an answer itself.
-    reader: Option<Box<dyn Reader>>,
+    /// Provides a reader for the answer that a call now waits for, if the threads that read the connection may
+    /// themselves wait for an answer.
+    provide_reader: Option<Box<dyn Fn() + Send + Sync>>,
     /// Addresses of the side that opened the connection, if they are known.
     offer: Mutex<Option<Arc<Offer>>>,
     /// Number of offers that the other side has made.
@@ -204,7 +205,7 @@ impl Multiplexed {
                 turn: Arc::clone(&turn),
                 opened_here: true,
                 level: Some(level),
-                reader: None,
+                provide_reader: None,
                 offer: Mutex::default(),
                 offers: AtomicU32::new(0),
             }),
@@ -219,7 +220,7 @@ impl Multiplexed {
         orb: &Arc<impl BothEnds>,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
-        reader: Option<Box<dyn Reader>>,
+        provide_reader: Option<Box<dyn Fn() + Send + Sync>>,
     ) -> Arc<Multiplexed> {
         // This side uses odd request ids, because the even ones belong to the side that opened the connection.
         let mut accepted = Multiplexed::new(Weak::new(), link, RequestIds::OF_ACCEPTOR);
@@ -228,7 +229,7 @@ impl Multiplexed {
             turn,
             opened_here: false,
             level: None,
-            reader,
+            provide_reader,
             offer: Mutex::default(),
             offers: AtomicU32::new(0),
         });
@@ -490,9 +491,9 @@ impl Multiplexed {
     /// Finds a reader for the answer if all threads of the connection's lane may be waiting for answers.
     fn see_to_reader(&self) {
         if let Some(both) = &self.both_ways
-            && let Some(reader) = &both.reader
+            && let Some(provide_reader) = &both.provide_reader
         {
-            reader.awaits_answer();
+            provide_reader();
         }
     }
 

@@ -48,9 +48,3 @@ pub(crate) trait Calls: Send + Sync {
     /// connection is in use for the address.
     fn lead_to(self: Arc<Self>, address: &Address) -> bool;
 }
-
-/// Reader of a connection that may be a thread which waits for something else.
-pub(crate) trait Reader: Send + Sync {
-    /// Provides a reader for the answer that a call now waits for.
-    fn awaits_answer(&self);
-}

@@ -12,7 +12,7 @@ mod place;
 mod turn;
 
 pub(crate) use beside::{Beside, serve_beside, serves_beside, step_aside, wait_beside};
-pub(crate) use calls::{Calls, MAX_OFFERS, Reader, TICK};
+pub(crate) use calls::{Calls, MAX_OFFERS, TICK};
 pub(crate) use channel::{
     Event, Receiver, Wait, send_encoded, send_written, write_message, write_message_within,
 };

@@ -16,7 +16,7 @@
 //! that they are the client's. Over TLS a host and port also stand for an address of TLS, if the client's certificate
 //! names the host.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use oxorb_object::{IiopEndpoint, MAX_LISTEN_ADDRESSES, ServiceContexts, SystemException};
 use oxorb_transport::{Address, Link, PeerId};
@@ -24,10 +24,10 @@ use oxorb_transport::{Address, Link, PeerId};
 use super::{Inner, Orb};
 use crate::Incident;
 use crate::client::{BothEnds, Multiplexed, Peer};
-use crate::conn::{Calls, MAX_OFFER, MAX_OFFERS, Offer, Reader, Turn};
+use crate::conn::{Calls, MAX_OFFER, MAX_OFFERS, Offer, Turn};
 use crate::error::raise;
 use crate::reference::OwnAddress;
-use crate::server::{self, Caller, Keeper, Lane};
+use crate::server::{self, Caller, Keeper};
 
 impl Orb {
     /// Returns the ORB as connections that carry requests both ways see it.
@@ -80,14 +80,18 @@ impl Orb {
         let calls = calls.unwrap_or_else(|| {
             let keeper: Arc<dyn Keeper> = Arc::<Inner>::clone(&self.inner);
             let turn = Arc::clone(status.turns());
-            let reader = caller.lane().map(|(lane, id)| LaneReader {
-                lane,
-                orb: Arc::downgrade(&keeper),
-                id,
+            // The threads of a lane that read a connection may wait for answers themselves.
+            let provide_reader = caller.lane().map(|(lane, id)| {
+                let orb = Arc::downgrade(&keeper);
+                let provide = move || {
+                    if let Some((lane, orb)) = lane.upgrade().zip(orb.upgrade()) {
+                        lane.awaits_answer(&orb, id);
+                    }
+                };
+                Box::new(provide) as Box<dyn Fn() + Send + Sync>
             });
-            let reader = reader.map(|reader| Box::new(reader) as Box<dyn Reader>);
             let calls: Arc<dyn Calls> =
-                Multiplexed::accepted(self.both_ends(), Arc::clone(&link), turn, reader);
+                Multiplexed::accepted(self.both_ends(), Arc::clone(&link), turn, provide_reader);
             status.use_both_ways(Arc::clone(&calls));
             calls
         });
@@ -173,22 +177,6 @@ impl Orb {
 
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {
         self.adapter()?.bidirectional(key)
-    }
-}
-
-/// Lane whose threads read a connection that also carries calls.
-struct LaneReader {
-    lane: Weak<Lane>,
-    orb: Weak<dyn Keeper>,
-    /// Number of the connection in the lane.
-    id: u64,
-}
-
-impl Reader for LaneReader {
-    fn awaits_answer(&self) {
-        if let Some((lane, orb)) = self.lane.upgrade().zip(self.orb.upgrade()) {
-            lane.awaits_answer(&orb, self.id);
-        }
     }
 }
 

@@ -216,7 +216,7 @@ impl<'c> Pending<'c> {
         self.waited = true;
     }
 
-    /// Continues to read after a first read that did not bring the usual reply.
+    /// Continues to read after a first read that did not bring the reply.
     #[cold]
     pub(super) fn wait_after(
         mut self,

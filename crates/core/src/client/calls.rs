@@ -4,7 +4,7 @@ use oxorb_cdr::{Decoder, Encoder, OctetSeq, Octets, Result as CdrResult};
 use oxorb_object::SystemException;
 
 use super::asynchronous::Reading;
-use super::usual::{invoke, invoke_dynamic, send, send_dynamic};
+use super::fast_call::{invoke, invoke_dynamic, send, send_dynamic};
 use super::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots};
 use super::{asynchronous, buffered, explicit};
 use crate::policy::LargePayloads;

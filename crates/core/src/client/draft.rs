@@ -115,9 +115,9 @@ impl<'r> Draft<'r> {
         })
     }
 
-    /// Drafts a usual request to another process, with target and operation but no contexts of the call.
+    /// Drafts the request of a fast call to another process, with target and operation but no contexts of the call.
     #[inline]
-    pub(super) fn usual(profile: &'r RouteProfile, op: Operation<'r>) -> Draft<'r> {
+    pub(super) fn fast(profile: &'r RouteProfile, op: Operation<'r>) -> Draft<'r> {
         Draft {
             op,
             target: TargetAddress::Key(&profile.key),

@@ -32,7 +32,7 @@ const MOST: usize = 16;
 
 impl Level {
     /// Returns the level of a call that the calling thread makes: the band of the connection, the priority at which the
-    /// object serves it, or that of the thread. `None` for a usual call without a priority.
+    /// object serves it, or that of the thread. `None` for a fast call without a priority.
     pub(crate) fn of(selection: Option<&Selection>) -> Option<Level> {
         let class = selection.map(Selection::class).unwrap_or_default();
         let bandwidth = selection.map_or(0, Selection::bandwidth);

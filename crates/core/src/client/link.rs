@@ -50,7 +50,7 @@ pub(crate) struct ClientLink {
     dscp: Option<u8>,
     /// Numbers of objects and operations, if the protocol has them.
     pub(super) aliases: Option<Box<Aliases>>,
-    /// State of usual calls, created for the first of them.
+    /// State of fast calls, created for the first of them.
     pub(super) settled: Option<Box<Settled>>,
     /// Queue of the oneways of a batch, created for the first batch. While it contains oneways, the thread of the batch
     /// holds the connection.
@@ -64,8 +64,8 @@ pub(crate) struct ClientLink {
 pub(super) struct Limits {
     read: Option<Option<Duration>>,
     write: Option<Option<Duration>>,
-    /// Whether these are the limits of usual calls, which then need not set them.
-    pub(super) are_usual: bool,
+    /// Whether these are the limits of fast calls, which then need not set them.
+    pub(super) are_of_fast_calls: bool,
 }
 
 impl ClientLink {
@@ -191,7 +191,7 @@ impl ClientLink {
     #[cold]
     pub(super) fn forget_write_limit(&mut self) {
         self.limits.write = None;
-        self.limits.are_usual = false;
+        self.limits.are_of_fast_calls = false;
     }
 }
 
@@ -206,7 +206,7 @@ impl Limits {
             return Ok(());
         }
         self.read = None;
-        self.are_usual = false;
+        self.are_of_fast_calls = false;
         link.set_read_timeout(limit).map_err(Ended::Unreadable)?;
         self.read = Some(limit);
         Ok(())
@@ -242,7 +242,7 @@ impl Limits {
     #[inline]
     fn writes(&mut self, link: &dyn Link, limit: Option<Duration>) {
         if self.write != Some(limit) {
-            self.are_usual = false;
+            self.are_of_fast_calls = false;
             let limited = link.set_write_timeout(limit);
             self.write = limited.is_ok().then_some(limit);
         }
@@ -267,7 +267,7 @@ pub(crate) fn exception_of(
 /// Number of request heads that a connection keeps.
 const HEADS: usize = 8;
 
-/// State of a connection for usual calls.
+/// State of a connection for fast calls.
 pub(super) struct Settled {
     /// Encoding of text, as both sides agreed.
     pub(super) dialect: Dialect,

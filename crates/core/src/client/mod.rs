@@ -1,7 +1,7 @@
 //! The client half of a call: route, link, request, reply.
 //!
 //! ```text
-//! invoke -> usual::call (usual.rs) nearly all calls, in one walk; what is not usual:
+//! invoke -> fast_call::call (fast_call.rs) nearly all calls, in one walk; the others:
 //!           exchange (exchange.rs) which profile, forward, retry: the only loop
 //!             Selection (selection.rs)  RT-CORBA: which addresses at this priority, whose connection
 //!             reach (reach.rs)     a link nobody else uses: this thread's own, a cached one, a new one
@@ -32,6 +32,7 @@ mod direct;
 mod draft;
 mod exchange;
 mod explicit;
+mod fast_call;
 mod given_up;
 mod intercepted;
 mod kept;
@@ -63,7 +64,6 @@ mod side;
 mod sleep;
 mod slot;
 mod timing;
-mod usual;
 mod wait;
 mod waiting;
 mod writer;

@@ -10,7 +10,7 @@ use oxorb_cdr::{
 };
 use oxorb_object::{CompletionStatus, SystemException};
 
-use super::usual::{invoke, send_dynamic};
+use super::fast_call::{invoke, send_dynamic};
 use crate::Ref;
 use crate::reference::{Op, UserException};
 

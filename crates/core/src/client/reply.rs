@@ -44,7 +44,7 @@ enum Whose<'r> {
 }
 
 enum Source<'r> {
-    /// Receive buffer of this connection, for a usual call.
+    /// Receive buffer of this connection, for a fast call.
     Lent(&'r Peer, Option<Box<ClientLink>>),
     /// Receive buffer of this connection.
     Link(Arc<Peer>, Option<Box<ClientLink>>),
@@ -119,7 +119,7 @@ impl Reply {
 }
 
 impl<'r> ReplyIn<'r> {
-    /// Returns the usual reply that the connection's inbox announces, whose results begin at `body`.
+    /// Returns the reply that the connection's inbox announces, whose results begin at `body`.
     #[inline(always)]
     pub(super) fn lent(
         orb: &'r Orb,

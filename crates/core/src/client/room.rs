@@ -41,9 +41,9 @@ impl Ref {
         let policies = self.policies();
         let room = match policies.payloads {
             LargePayloads::Copied | LargePayloads::SingleCopy => return Ok(Room::new(octets)),
-            LargePayloads::InPlace | LargePayloads::InPlaceOnly => match usual(self, octets) {
+            LargePayloads::InPlace | LargePayloads::InPlaceOnly => match fast_room(self, octets) {
                 Some(room) => room,
-                None => unusual(self, &policies, octets)?,
+                None => general_room(self, &policies, octets)?,
             },
         };
         match room {
@@ -76,11 +76,11 @@ impl Found {
     }
 }
 
-/// Tries the connection that a usual call would take. Returns `None` if a call would not be usual.
+/// Tries the connection that a fast call would take. Returns `None` if a call would not take the fast path.
 #[inline]
-fn usual(reference: &Ref, octets: usize) -> Option<Found> {
-    let (route, _) = reference.usual().or_else(|| reference.counted())?;
-    let (_, profile) = route.usual_profile()?;
+fn fast_room(reference: &Ref, octets: usize) -> Option<Found> {
+    let (route, _) = reference.fast_route().or_else(|| reference.counted())?;
+    let (_, profile) = route.fast_profile()?;
     let peer = profile.peer.as_ref().filter(|peer| !peer.is_shared())?;
     let link = peer.take_last()?;
     let found = Found::on(&*link.link, octets);
@@ -89,7 +89,11 @@ fn usual(reference: &Ref, octets: usize) -> Option<Found> {
 }
 
 #[cold]
-fn unusual(reference: &Ref, policies: &Effective, octets: usize) -> Result<Found, SystemException> {
+fn general_room(
+    reference: &Ref,
+    policies: &Effective,
+    octets: usize,
+) -> Result<Found, SystemException> {
     /// Operation that names the call where a name is needed.
     static OP: Op = Op::twoway("_room");
     let timing = Timing::start(policies)?;

@@ -17,19 +17,19 @@ impl Orb {
             |protocol, address, agreed| client.peer(shared, protocol, address, agreed),
             ior,
         )?;
-        let usual = route.suits_usual_calls() && self.makes_usual_calls();
+        let suits = route.suits_fast_calls() && self.makes_fast_calls();
         let counts = self.interceptors().meter.is_some();
-        (route.usual, route.counted) = (usual && !counts, usual && counts);
+        (route.fast, route.counted) = (suits && !counts, suits && counts);
         Ok(route)
     }
 
     /// Reports whether calls to other processes by the ORB's own policies need no check but that of their connection.
-    fn makes_usual_calls(&self) -> bool {
+    fn makes_fast_calls(&self) -> bool {
         let shared = self.shared();
         use ClientConnections::{Cached, Private};
         matches!(shared.options.client_connections, Private | Cached)
             && !self.interceptors().see_calls()
-            && shared.policies.are_usual()
+            && shared.policies.suit_fast_calls()
     }
 }
 

@@ -108,7 +108,7 @@ impl OrbPolicies {
 
     /// Reports whether the ORB's options permit the fast path of calls: no RT-CORBA, no policies that travel, no rarer
     /// policy.
-    pub(crate) fn are_usual(&self) -> bool {
+    pub(crate) fn suit_fast_calls(&self) -> bool {
         let base = &self.base;
         let is_over = base.round_trip.is_some_and(|limit| limit.is_zero());
         let whole = base.fragment_size.is_none();

@@ -326,11 +326,11 @@ impl Ref {
     /// Returns route and policies of a call on the fast path; `None` if a policy, a forward or the protocol rules it
     /// out, or if the ORB counts calls.
     #[inline(always)]
-    pub(crate) fn usual(&self) -> Option<(&Arc<Route>, &Effective)> {
-        self.fast(|route| route.usual)
+    pub(crate) fn fast_route(&self) -> Option<(&Arc<Route>, &Effective)> {
+        self.fast(|route| route.fast)
     }
 
-    /// Returns route and policies as [`usual`](Self::usual) does, in an ORB that counts calls.
+    /// Returns route and policies as [`fast_route`](Self::fast_route) does, in an ORB that counts calls.
     #[inline(always)]
     pub(crate) fn counted(&self) -> Option<(&Arc<Route>, &Effective)> {
         self.fast(|route| route.counted)
@@ -351,11 +351,12 @@ impl Ref {
     /// Returns route, ORB policies and write limit of a oneway on the fast path; `None` if a policy other than the time
     /// limit, a forward or the protocol rules it out, or if the ORB counts calls.
     #[inline(always)]
-    pub(crate) fn usual_oneway(&self) -> Option<(&Arc<Route>, &Effective, Option<Duration>)> {
-        self.fast_oneway(|route| route.usual)
+    pub(crate) fn fast_oneway_route(&self) -> Option<(&Arc<Route>, &Effective, Option<Duration>)> {
+        self.fast_oneway(|route| route.fast)
     }
 
-    /// Returns route, policies and limit as [`usual_oneway`](Self::usual_oneway) does, in an ORB that counts calls.
+    /// Returns route, policies and limit as [`fast_oneway_route`](Self::fast_oneway_route) does, in an ORB that counts
+    /// calls.
     #[inline(always)]
     pub(crate) fn counted_oneway(&self) -> Option<(&Arc<Route>, &Effective, Option<Duration>)> {
         self.fast_oneway(|route| route.counted)

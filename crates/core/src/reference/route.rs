@@ -45,8 +45,8 @@ pub(crate) struct Route {
     pub(crate) settled: Option<Selection>,
     /// Whether calls may take the fast path, unless the reference or the thread has policies of its own. Set by the
     /// ORB.
-    pub(crate) usual: bool,
-    /// Whether calls may take the fast path in an ORB that counts calls; `usual` is false then. Set by the ORB.
+    pub(crate) fast: bool,
+    /// Whether calls may take the fast path in an ORB that counts calls; `fast` is false then. Set by the ORB.
     pub(crate) counted: bool,
     /// Index of the profile that answered last.
     pub(crate) preferred: AtomicUsize,
@@ -202,7 +202,7 @@ impl Route {
         let published = |it: &RouteProfile| it.published.is_real_time();
         let real_time = scheduled.is_some() || profiles.iter().any(published);
         Ok(Route {
-            usual: false,
+            fast: false,
             counted: false,
             real_time,
             settled: real_time.then(|| Selection::settled(&profiles, scheduled.as_ref())).flatten(),
@@ -242,7 +242,7 @@ impl Route {
 
     /// Reports whether the route suits the fast path: all profiles are in other processes, in protocols with usual
     /// messages, without RT-CORBA.
-    pub(crate) fn suits_usual_calls(&self) -> bool {
+    pub(crate) fn suits_fast_calls(&self) -> bool {
         let suits = |it: &RouteProfile| {
             it.peer.is_some() && it.lane.is_none() && it.code_sets.is_ok() && it.form.is_some()
         };
@@ -251,7 +251,7 @@ impl Route {
 
     /// Returns the profile that answered last, if requests to it name the object by its key.
     #[inline(always)]
-    pub(crate) fn usual_profile(&self) -> Option<(usize, &RouteProfile)> {
+    pub(crate) fn fast_profile(&self) -> Option<(usize, &RouteProfile)> {
         let index = self.preferred.load(Ordering::Relaxed);
         let profile = self.profiles.get(index)?;
         (profile.addressing.load(Ordering::Relaxed) == BY_KEY).then_some((index, profile))

@@ -1,15 +1,15 @@
-//! Usual calls: nearly all of them.
+//! Fast calls: nearly all calls.
 //!
-//! A usual call is two-way, under the policies of the ORB alone, to an object in another process that was never
+//! A fast call is two-way, under the policies of the ORB alone, to an object in another process that was never
 //! forwarded, over a connection that no other call uses and that has carried such calls before. All other needs of
-//! calls were checked when the reference was read ([`Route::usual`](crate::reference::Route)) or when the connection
+//! calls were checked when the reference was read ([`Route::fast`](crate::reference::Route)) or when the connection
 //! [settled](Settled); what remains is one pass: the connection, the head of the request, the arguments, a write, a
 //! read.
 //!
-//! A usual oneway takes the same path up to the write. Its reference may have a time limit of its own, which limits the
+//! A fast oneway takes the same path up to the write. Its reference may have a time limit of its own, which limits the
 //! write only.
 //!
-//! A call that turns out not to be usual continues in `exchange.rs`, from the step that it has reached.
+//! A call that turns out not to suit the fast path continues in `exchange.rs`, from the step that it has reached.
 
 use std::mem;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ use crate::threads::clock;
 /// Shortest time limit that is measured with the coarse clock.
 const LONG: Duration = Duration::from_secs(1);
 
-/// Usual call in progress.
-struct Usual<'r> {
+/// Fast call in progress.
+struct FastCall<'r> {
     reference: &'r Ref,
     op: &'static Op,
     policies: &'r Effective,
@@ -70,13 +70,13 @@ pub(super) fn invoke<'r, 'a>(
     op: &'static Op,
     args: Args<'_, 'a>,
 ) -> Result<ReplyIn<'r>, SystemException> {
-    match call(reference, reference.usual(), op, args) {
+    match call(reference, reference.fast_route(), op, args) {
         Some(ended) => ended,
         None => invoke_otherwise(reference, op, args),
     }
 }
 
-/// Makes a two-way call that is not usual, or that the ORB counts.
+/// Makes a two-way call that does not take the fast path, or that the ORB counts.
 #[inline(never)]
 fn invoke_otherwise<'r, 'a>(
     reference: &'r Ref,
@@ -121,27 +121,28 @@ pub(super) fn invoke_dynamic<'a, T>(
     Ok(read(ended?.answered()))
 }
 
-/// Makes a usual call over the route in `usual`, under the policies there. Returns `None` if the call is not usual, and
-/// nothing was sent.
+/// Makes a fast call over the route in `fast`, under the policies there. Returns `None` if the call does not suit the
+/// fast path, and nothing was sent.
 #[inline(always)]
 fn call<'r, 'a>(
     reference: &'r Ref,
-    usual: Option<(&'r Arc<Route>, &'r Effective)>,
+    fast: Option<(&'r Arc<Route>, &'r Effective)>,
     op: &'static Op,
     args: Args<'_, 'a>,
 ) -> Option<Result<ReplyIn<'r>, SystemException>> {
-    let (route, policies) = usual?;
-    let (index, profile) = route.usual_profile()?;
+    let (route, policies) = fast?;
+    let (index, profile) = route.fast_profile()?;
     let (peer, form) = (profile.peer.as_ref()?, profile.form?);
     if peer.is_shared() || terms::inherited_class().is_some() || op.response == Response::None {
         return None;
     }
     let tick = clock::coarse_nanoseconds();
     let link = peer.take_last()?;
-    let link =
-        peer.settled(link, tick, |link| link.limits.are_usual || link.settle(profile, policies))?;
+    let link = peer.settled(link, tick, |link| {
+        link.limits.are_of_fast_calls || link.settle(profile, policies)
+    })?;
     // A closure collects these values, because only rare paths need them.
-    let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
+    let call = || FastCall { reference, op, policies, route, index, profile, peer, tick };
     let (mut link, written) = match write(call, link, form, args, false) {
         Ok(written) => written,
         Err(exception) => return Some(Err(exception)),
@@ -185,13 +186,13 @@ pub(super) fn send<'a>(
     op: &'static Op,
     args: Args<'_, 'a>,
 ) -> Result<(), SystemException> {
-    match oneway(reference, reference.usual_oneway(), op, args) {
+    match oneway(reference, reference.fast_oneway_route(), op, args) {
         Some(ended) => ended,
         None => send_otherwise(reference, op, args),
     }
 }
 
-/// Sends a oneway that is not usual, or that the ORB counts.
+/// Sends a oneway that does not take the fast path, or that the ORB counts.
 #[inline(never)]
 fn send_otherwise<'a>(
     reference: &Ref,
@@ -223,17 +224,17 @@ pub(super) fn send_dynamic<'a>(
     ended
 }
 
-/// Sends a usual oneway over the route in `usual`, under the policies and the write limit there. Returns `None` if the
-/// oneway is not usual, and nothing was sent.
+/// Sends a fast oneway over the route in `fast`, under the policies and the write limit there. Returns `None` if the
+/// oneway does not suit the fast path, and nothing was sent.
 #[inline(always)]
 fn oneway<'r, 'a>(
     reference: &'r Ref,
-    usual: Option<(&'r Arc<Route>, &'r Effective, Option<Duration>)>,
+    fast: Option<(&'r Arc<Route>, &'r Effective, Option<Duration>)>,
     op: &'static Op,
     args: Args<'_, 'a>,
 ) -> Option<Result<(), SystemException>> {
-    let (route, policies, limit) = usual?;
-    let (index, profile) = route.usual_profile()?;
+    let (route, policies, limit) = fast?;
+    let (index, profile) = route.fast_profile()?;
     let (peer, form) = (profile.peer.as_ref()?, profile.form?);
     if peer.is_shared()
         || terms::inherited_class().is_some()
@@ -261,7 +262,7 @@ fn oneway<'r, 'a>(
         }
     };
     // A closure collects these values, because only rare paths need them.
-    let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
+    let call = || FastCall { reference, op, policies, route, index, profile, peer, tick };
     let (link, written) = match write(call, link, form, args, in_batch) {
         Ok(written) => written,
         Err(exception) => return Some(Err(exception)),
@@ -276,27 +277,27 @@ fn oneway<'r, 'a>(
     Some(Ok(()))
 }
 
-/// Writes a usual request, and passes it to the transport, or adds it to the batch that the thread has open.
+/// Writes the request of a fast call, and passes it to the transport, or adds it to the batch that the thread has open.
 ///
 /// # Errors
 /// The arguments cannot be marshalled, or the message is too long; nothing was sent.
 // This function is inlined, because its callers know the values of most arguments.
 #[inline(always)]
 fn write<'r, 'a>(
-    call: impl Fn() -> Usual<'r>,
+    call: impl Fn() -> FastCall<'r>,
     mut link: Box<ClientLink>,
     form: &'static Form,
     args: Args<'_, 'a>,
     in_batch: bool,
 ) -> Result<(Box<ClientLink>, Written), SystemException> {
-    let Usual { op, policies, profile, peer, .. } = call();
+    let FastCall { op, policies, profile, peer, .. } = call();
     probe::stamp(Stage::CallBegun);
     probe::stamp(Stage::RouteFound);
     probe::stamp(Stage::LinkTaken);
     let options = peer.options();
     let out = mem::take(&mut link.out);
     let id = link.session.ids.next_id();
-    let settled = link.settled.as_ref().expect("usual calls settled it");
+    let settled = link.settled.as_ref().expect("fast calls settled it");
     let dialect = settled.dialect;
     let mut e = options.encoder(out, dialect);
     e.reserve(HEADER_ROOM + op.request as usize);
@@ -335,7 +336,7 @@ fn write<'r, 'a>(
     Ok((link, written))
 }
 
-impl Usual<'_> {
+impl FastCall<'_> {
     /// Begins a request that is the first of its kind on the connection, and keeps its head for later ones.
     #[cold]
     #[inline(never)]
@@ -346,7 +347,7 @@ impl Usual<'_> {
         id: u32,
         alias: &mut Option<Alias>,
     ) -> Begun {
-        let draft = Draft::usual(self.profile, self.op.into());
+        let draft = Draft::fast(self.profile, self.op.into());
         *alias = match &mut link.aliases {
             None => None,
             Some(aliases) => draft.alias(aliases),
@@ -382,7 +383,8 @@ impl Usual<'_> {
         exception
     }
 
-    /// Waits for a reply that did not arrive completely with the first read, if there was one, or is not a usual one.
+    /// Waits for a reply that did not arrive completely with the first read, if there was one, or is not one that fast
+    /// calls read.
     #[cold]
     #[inline(never)]
     fn wait_on<'a>(
@@ -431,7 +433,7 @@ impl Usual<'_> {
     ) -> Result<(), SystemException> {
         let lost = unsent(self.peer, &mut link, octets, failed);
         let policies = self.reference.policies().unanswered();
-        let timing = Usual { policies: &policies, ..*self }.timing(&link);
+        let timing = FastCall { policies: &policies, ..*self }.timing(&link);
         let tried =
             Tried { route: Arc::clone(self.route), index: self.index, trial: Trial::Lost(lost) };
         let op = self.op.into();
@@ -468,7 +470,7 @@ impl Usual<'_> {
 }
 
 impl Peer {
-    /// Returns a connection that was taken out, if usual calls to this server may use it as it is, which `settle`
+    /// Returns a connection that was taken out, if fast calls to this server may use it as it is, which `settle`
     /// reports; otherwise gives it back.
     #[inline(always)]
     fn settled(
@@ -508,7 +510,7 @@ impl Peer {
 }
 
 impl ClientLink {
-    /// Prepares a connection that has carried calls for usual ones. Returns `false` if usual calls cannot use it.
+    /// Prepares a connection that has carried calls for fast calls. Returns `false` if fast calls cannot use it.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, profile: &RouteProfile, policies: &Effective) -> bool {
@@ -518,12 +520,12 @@ impl ClientLink {
         }
         self.limit_writes(limit);
         self.keep_settled(profile, policies);
-        self.limits.are_usual = true;
+        self.limits.are_of_fast_calls = true;
         true
     }
 
-    /// Prepares a connection that has carried calls for usual oneways, whose writes take `limit` at most. Returns
-    /// `false` if usual oneways cannot use it.
+    /// Prepares a connection that has carried calls for fast oneways, whose writes take `limit` at most. Returns
+    /// `false` if fast oneways cannot use it.
     #[cold]
     #[inline(never)]
     fn settle_for_oneways(

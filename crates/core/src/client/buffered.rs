@@ -11,7 +11,7 @@ use super::level::Level;
 use super::oneways::{Buffer, Buffered};
 use super::reach::Untried;
 use super::scheduled::SchedulingContext;
-use super::selection::{Selection, Worth};
+use super::selection::{AnnouncedPriority, Selection};
 use super::{Args, Peer, Timing, intercepted};
 use crate::Ref;
 use crate::error::raise;
@@ -80,11 +80,12 @@ fn buffer<'a>(
     }
     let peer = profile.remote();
     let level = Level::of(selection.as_ref());
-    let worth = selection.map_or(Worth::default(), |selection| selection.worth(&route));
-    let worth = worth.or_inherited(policies);
+    let announced =
+        selection.map_or(AnnouncedPriority::default(), |selection| selection.announced(&route));
+    let announced = announced.or_inherited(policies);
     let scheduling = SchedulingContext::of(reference, op)?;
     let to = Addressee::of(&route, index);
-    let conditions = Conditions { policies, worth, timing: &timing };
+    let conditions = Conditions { policies, announced, timing: &timing };
     let added = scheduling.with_added(flow.as_deref(), |added| {
         let mut room = None;
         let draft = Draft::to(to, op, &conditions, added, &mut room)?;

@@ -16,7 +16,7 @@ use oxorb_object::{
 };
 use oxorb_rt::Priority;
 
-use super::selection::Worth;
+use super::selection::AnnouncedPriority;
 use super::{Args, Peer, Timing};
 use crate::error::raise;
 use crate::policy::{Effective, time};
@@ -69,7 +69,7 @@ impl RouteProfile {
 /// Conditions of a call that travel with its request.
 pub(super) struct Conditions<'t> {
     pub(super) policies: &'t Effective,
-    pub(super) worth: Worth,
+    pub(super) announced: AnnouncedPriority,
     pub(super) timing: &'t Timing,
 }
 
@@ -293,7 +293,7 @@ impl Carried {
 impl Conditions<'_> {
     #[inline]
     fn is_worth_telling(&self) -> bool {
-        self.policies.carries || !self.worth.is_nothing()
+        self.policies.carries || !self.announced.is_nothing()
     }
 
     /// Writes what the server of a profile is to know, reconciled with the server's own policies.
@@ -317,11 +317,16 @@ impl Conditions<'_> {
 
     /// Writes the current conditions into `room`, because they are large and must not be moved; most calls have none.
     fn write(&self, policies: &Effective, synchronized_clocks: bool, room: &mut Option<Carried>) {
-        let worth = &self.worth;
+        let announced = &self.announced;
         let carried = room.insert(Carried {
             policies: None,
-            priority: worth.priority.map(|priority| contexts::Priority(priority.get()).encode()),
-            qos: policies.qos.or(worth.qos).map(|qos| complete(qos, worth.priority).encode()),
+            priority: announced
+                .priority
+                .map(|priority| contexts::Priority(priority.get()).encode()),
+            qos: policies
+                .qos
+                .or(announced.qos)
+                .map(|qos| complete(qos, announced.priority).encode()),
         });
         if policies.carries {
             write_policies(policies, self.timing, synchronized_clocks, &mut carried.policies);

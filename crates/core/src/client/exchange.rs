@@ -14,7 +14,7 @@ use super::draft::{Addressee, Carried, Conditions, Draft};
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::scheduled::{self, SchedulingContext};
-use super::selection::{Selection, Worth};
+use super::selection::{AnnouncedPriority, Selection};
 use super::settle::{Meaning, one_more, pause};
 use super::{Args, Reply, Timing, intercepted, local, timing};
 use crate::Ref;
@@ -265,13 +265,13 @@ impl<'x, 'a> Exchange<'x, 'a> {
     /// Returns the conditions of the call that travel with its request.
     #[inline]
     pub(super) fn conditions(&self, route: &Route) -> Conditions<'_> {
-        let worth = match &self.selection {
-            None => Worth::default(),
-            Some(selection) => selection.worth(route),
+        let announced = match &self.selection {
+            None => AnnouncedPriority::default(),
+            Some(selection) => selection.announced(route),
         };
         Conditions {
             policies: self.policies,
-            worth: worth.or_inherited(self.policies),
+            announced: announced.or_inherited(self.policies),
             timing: &self.timing,
         }
     }

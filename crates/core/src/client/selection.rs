@@ -76,16 +76,16 @@ impl Ranks {
 
 /// Priority and quality of service of a request, as announced to its server.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Worth {
+pub(crate) struct AnnouncedPriority {
     pub(super) priority: Option<Priority>,
     /// Quality of service of the operation in the run-time scheduler's table; a policy of the call takes precedence.
     pub(super) qos: Option<Qos>,
 }
 
-impl Worth {
+impl AnnouncedPriority {
     /// Adds the quality of service of the request that the thread serves, unless the call has one of its own.
     #[inline]
-    pub(super) fn or_inherited(mut self, policies: &Effective) -> Worth {
+    pub(super) fn or_inherited(mut self, policies: &Effective) -> AnnouncedPriority {
         if terms::inherited_class().is_some() && self.qos.is_none() && policies.qos.is_none() {
             self.qos = terms::inherited(self.priority);
         }
@@ -193,10 +193,10 @@ impl Selection {
     }
 
     /// Returns the priority and quality of service that travel with a request.
-    pub(crate) fn worth(&self, route: &Route) -> Worth {
+    pub(crate) fn announced(&self, route: &Route) -> AnnouncedPriority {
         let scheduled = route.scheduled.as_ref();
         let qos = |(scheduled, row): (&Scheduled, u16)| scheduled.row(row).qos;
-        Worth { priority: self.priority, qos: scheduled.zip(self.row).map(qos) }
+        AnnouncedPriority { priority: self.priority, qos: scheduled.zip(self.row).map(qos) }
     }
 
     pub(super) fn among(

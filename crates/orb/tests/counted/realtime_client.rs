@@ -408,7 +408,7 @@ fn what_a_call_is_worth_travels_and_the_servant_sees_it() {
     assert_eq!(contexts[1], (0x4f58_4f01, with_priority.encode().to_vec()));
 
     let server = server(Concurrency::ThreadPerConnection);
-    let seen = Arc::<Worth>::default();
+    let seen = Arc::<SeenQos>::default();
     let object = elsewhere(&client, &server.root_poa().activate_servant(seen.clone()).unwrap());
     ping(&object, 0).unwrap();
     {
@@ -436,9 +436,9 @@ fn what_a_call_is_worth_travels_and_the_servant_sees_it() {
 
 /// Records the QoS of its calls.
 #[derive(Default)]
-struct Worth(Mutex<Vec<Option<Qos>>>);
+struct SeenQos(Mutex<Vec<Option<Qos>>>);
 
-impl Servant for Worth {
+impl Servant for SeenQos {
     fn repository_id(&self) -> &str {
         PINGER
     }

@@ -50,6 +50,7 @@ mod preconnect;
 mod priorities;
 mod protocol_policies;
 mod reply_handlers;
+mod request_qos;
 mod resolve;
 mod rooms;
 mod same_host;
@@ -61,7 +62,6 @@ mod stable_addresses;
 mod steering;
 mod threads;
 mod unix_sockets;
-mod worth;
 
 use oxorb_testkit::alloc::CountingAllocator;
 

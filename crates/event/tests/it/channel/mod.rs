@@ -1,6 +1,7 @@
 //! Tests of the channel, local and remote: which members receive events, and how members join and leave.
 
 mod dispatch;
+mod event_qos;
 mod fan_out;
 mod leaks;
 mod local;
@@ -13,7 +14,6 @@ mod received;
 mod scheduling;
 mod timers;
 mod typed;
-mod worth;
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};

@@ -27,7 +27,7 @@ const EVERY_CLASS: [CommunicationClass; 4] = [
 ];
 
 /// Returns the `RequestQos` of a recorded request.
-fn worth_of(seen: &Seen) -> Option<Qos> {
+fn announced_qos(seen: &Seen) -> Option<Qos> {
     let mut contexts = seen.contexts.iter();
     let context = contexts.find(|(id, _)| *id == context_id::RIOP);
     context.map(|(_, data)| Qos::parse(data).unwrap())
@@ -106,24 +106,25 @@ fn calls_of_a_servant_carry_on_what_its_caller_said() {
         let far = elsewhere(&client, &plain);
         ping(&far.with(RequestQos(said)), 1).unwrap();
         for request in seen() {
-            let worth = worth_of(&request).unwrap_or_else(|| panic!("{sharing:?}: {request:?}"));
-            assert!(worth.deadline < said.deadline, "what is left of it");
+            let announced =
+                announced_qos(&request).unwrap_or_else(|| panic!("{sharing:?}: {request:?}"));
+            assert!(announced.deadline < said.deadline, "what is left of it");
             let deadline = said.deadline;
-            assert_eq!(Qos { deadline, ..worth }, said, "{sharing:?}");
+            assert_eq!(Qos { deadline, ..announced }, said, "{sharing:?}");
         }
         ping(&far, 1).unwrap();
-        assert!(seen().iter().all(|request| worth_of(request).is_none()));
+        assert!(seen().iter().all(|request| announced_qos(request).is_none()));
 
         // A collocated call propagates the QoS, too.
         ping(&ObjectRef::from_ref(plain).with(RequestQos(said)), 1).unwrap();
         for request in seen() {
-            assert_eq!(worth_of(&request).map(|worth| worth.importance), Some(7));
+            assert_eq!(announced_qos(&request).map(|announced| announced.importance), Some(7));
         }
         // QoS that the servant sets takes precedence.
         let other = elsewhere(&client, &relay(Some(RequestQos(own))));
         ping(&other.with(RequestQos(said)), 1).unwrap();
         for request in seen() {
-            assert_eq!(worth_of(&request), Some(own), "{sharing:?}");
+            assert_eq!(announced_qos(&request), Some(own), "{sharing:?}");
         }
         assert_eq!(current_qos(), None);
         client.shutdown(true).unwrap();
@@ -219,7 +220,7 @@ fn each_communication_class_has_connections_of_its_own() {
             let connections = EVERY_CLASS.map(|class| {
                 call(&object.with(of_class(class)));
                 let seen = server.seen();
-                assert_eq!(worth_of(&seen[0]).unwrap().class, class);
+                assert_eq!(announced_qos(&seen[0]).unwrap().class, class);
                 seen[0].connection
             });
             let mut distinct = connections.to_vec();

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Sender, channel};
 use std::time::Duration;
 
 use oxorb::poa::{Policies, RtPolicies};
-use oxorb::policy::{CommunicationClass, Qos as Worth, RequestQos, SyncScope};
+use oxorb::policy::{CommunicationClass, Qos as AnnouncedQos, RequestQos, SyncScope};
 use oxorb::rt::{
     Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane, current_qos,
 };
@@ -24,7 +24,7 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// Records each event with its quality of service. It blocks until the test permits deliveries.
 struct Notes {
-    to: Mutex<Sender<(u8, Option<Worth>)>>,
+    to: Mutex<Sender<(u8, Option<AnnouncedQos>)>>,
     gate: Arc<Mutex<()>>,
 }
 
@@ -49,8 +49,8 @@ fn event(number: u8) -> Event {
     event
 }
 
-fn said(importance: i32, class: CommunicationClass) -> Worth {
-    Worth { importance, class, deadline: Some(LONG), ..Worth::default() }
+fn said(importance: i32, class: CommunicationClass) -> AnnouncedQos {
+    AnnouncedQos { importance, class, deadline: Some(LONG), ..AnnouncedQos::default() }
 }
 
 fn orb() -> Orb {
@@ -88,10 +88,10 @@ fn consumers_elsewhere_are_told_what_the_supplier_said() {
         let (orbs, proxy) = elsewhere(&channel_, notes);
         let saying = proxy.with(RequestQos(said(7, CommunicationClass::MessageStream)));
         saying.push(&[event(1)]).unwrap();
-        let (_, worth) = told.recv_timeout(LONG).unwrap();
-        let worth = worth.expect("it goes on through the channel");
-        assert_eq!((worth.importance, worth.class), (7, CommunicationClass::MessageStream));
-        let left = worth.deadline.unwrap();
+        let (_, announced) = told.recv_timeout(LONG).unwrap();
+        let announced = announced.expect("it goes on through the channel");
+        assert_eq!((announced.importance, announced.class), (7, CommunicationClass::MessageStream));
+        let left = announced.deadline.unwrap();
         assert!(left < LONG, "what is left of the deadline: {left:?}");
         proxy.push(&[event(2)]).unwrap();
         assert_eq!(told.recv_timeout(LONG).unwrap(), (2, None), "nothing was said");

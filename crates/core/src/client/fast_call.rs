@@ -28,7 +28,7 @@ use super::exchange::{Trial, Tried, exchange, exchange_after};
 use super::link::{ClientLink, Settled};
 use super::metered::Metered;
 use super::reply::Answered;
-use super::selection::Apart;
+use super::selection::SharingKey;
 use super::{Args, Peer, Reply, ReplyIn, Timing};
 use crate::Ref;
 use crate::conn::{Ended, Event, Wait, send_written, serves_beside};
@@ -252,7 +252,7 @@ fn oneway<'r, 'a>(
             // Oneways of a batch go to several servers in turn, so the connection that was used last seldom leads to
             // this server.
             let link = match in_batch {
-                true => peer.take_idle(Apart::default()),
+                true => peer.take_idle(SharingKey::default()),
                 false => peer.take_last(),
             };
             peer.settled(link?, tick, |link| {

@@ -8,14 +8,14 @@ use std::time::Instant;
 use oxorb_transport::Link;
 
 use super::link::ClientLink;
-use super::selection::Apart;
+use super::selection::SharingKey;
 
 /// Key of a connection: the server and, where it matters, the band or reference of the calls that may use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Key {
     /// Number of the server ([`Peer::id`](super::Peer::id)).
     pub(super) peer: u64,
-    pub(super) apart: Apart,
+    pub(super) sharing_key: SharingKey,
 }
 
 /// Connections that are not in use.
@@ -71,7 +71,7 @@ impl Kept {
     /// Puts in a connection that was just used.
     #[inline]
     pub(super) fn put(&mut self, peer: u64, link: Box<ClientLink>) {
-        let key = Key { peer, apart: link.apart };
+        let key = Key { peer, sharing_key: link.sharing_key };
         self.count += 1;
         if let Some((before, link)) = self.last.replace((key, link)) {
             self.put_aside(before, link);
@@ -118,7 +118,7 @@ impl Kept {
 
     /// Puts back a connection that was taken out and not used. Others are taken before it.
     pub(super) fn put_unused(&mut self, peer: u64, link: Box<ClientLink>) {
-        let key = Key { peer, apart: link.apart };
+        let key = Key { peer, sharing_key: link.sharing_key };
         self.count += 1;
         if self.last.is_none() {
             self.last = Some((key, link));

@@ -11,7 +11,7 @@ use oxorb_transport::{Link, Properties};
 
 use super::Peer;
 use super::cache::Counted;
-use super::selection::{Apart, Owner};
+use super::selection::{Owner, SharingKey};
 use super::waiting::Waiting;
 use crate::conn::{Ended, Event, Receiver, Wait};
 use crate::error::raise;
@@ -41,7 +41,7 @@ pub(crate) struct ClientLink {
     /// Time from which on the connection is checked before its use.
     pub(crate) trusted_until: Instant,
     /// Calls that may use the connection.
-    pub(crate) apart: Apart,
+    pub(crate) sharing_key: SharingKey,
     /// Reference to which the connection belongs exclusively, if any.
     pub(crate) reference: Option<Weak<Owner>>,
     /// Band of priorities that is yet to be announced to the server.
@@ -88,7 +88,7 @@ impl ClientLink {
             last_used: now,
             trusted_until: now,
             limits: Limits::default(),
-            apart: Apart::default(),
+            sharing_key: SharingKey::default(),
             reference: None,
             band: None,
             dscp: None,
@@ -147,7 +147,7 @@ impl ClientLink {
 
     /// Reports whether calls without policies of RT-CORBA may use the connection.
     pub(super) fn is_common(&self) -> bool {
-        self.apart == Apart::default() && self.dscp.is_none()
+        self.sharing_key == SharingKey::default() && self.dscp.is_none()
     }
 
     /// Sets the DSCP of the connection's packets, with a system call if it changes.

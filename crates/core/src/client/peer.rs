@@ -20,7 +20,7 @@ use super::cache::{Cache, LOOK};
 use super::kept::{Kept, Key};
 use super::level::Levels;
 use super::link::ClientLink;
-use super::selection::{Apart, Owner, Selection};
+use super::selection::{Owner, Selection, SharingKey};
 use crate::error::{Attempt, failure, raise};
 use crate::options::{ClientConnections, Options};
 use crate::protocol::Protocol;
@@ -169,8 +169,8 @@ impl Peer {
     ///
     /// With private connections this takes no lock, and makes no system call unless the connection was idle for long.
     #[inline]
-    pub(crate) fn at_hand(&self, now: Instant, apart: Apart) -> Option<Box<ClientLink>> {
-        while let Some(mut link) = self.take_idle(apart) {
+    pub(crate) fn at_hand(&self, now: Instant, sharing_key: SharingKey) -> Option<Box<ClientLink>> {
+        while let Some(mut link) = self.take_idle(sharing_key) {
             if self.still_good(&mut link, now) {
                 return Some(link);
             }
@@ -190,8 +190,9 @@ impl Peer {
         selection: Option<&Selection>,
         owner: Option<Weak<Owner>>,
     ) -> Box<ClientLink> {
-        let apart = selection.map_or(Apart::default(), |selection| selection.apart);
-        let by_thread = self.keeps_by_thread(apart);
+        let sharing_key =
+            selection.map_or(SharingKey::default(), |selection| selection.sharing_key);
+        let by_thread = self.keeps_by_thread(sharing_key);
         if by_thread {
             drop_orphans(now);
         }
@@ -203,7 +204,7 @@ impl Peer {
             link.preallocate(selection.preallocated as usize, self.inbox());
         }
         link.trusted_until = self.trusted_until(now);
-        link.apart = apart;
+        link.sharing_key = sharing_key;
         link.reference = owner;
         link.band = selection.and_then(|selection| selection.band);
         Box::new(link)
@@ -211,8 +212,8 @@ impl Peer {
 
     /// Reports whether threads keep such connections for themselves.
     #[inline]
-    fn keeps_by_thread(&self, apart: Apart) -> bool {
-        self.options.client_connections == ClientConnections::Private || apart.is_private()
+    fn keeps_by_thread(&self, sharing_key: SharingKey) -> bool {
+        self.options.client_connections == ClientConnections::Private || sharing_key.is_private()
     }
 
     /// Gives back a connection on which nothing is outstanding.
@@ -221,7 +222,7 @@ impl Peer {
             link.link.close();
             return;
         }
-        if self.keeps_by_thread(link.apart) {
+        if self.keeps_by_thread(link.sharing_key) {
             // When a thread ends, its connections are closed with the thread-local. If the thread-local no longer
             // exists, the link is dropped, which closes the connection.
             let _ = PRIVATE.try_with(|links| links.borrow_mut().put(self.id, link));
@@ -412,9 +413,9 @@ impl Peer {
 
     /// Takes out the connection for these calls that was used last.
     #[inline]
-    pub(super) fn take_idle(&self, apart: Apart) -> Option<Box<ClientLink>> {
-        let key = Key { peer: self.id, apart };
-        if self.keeps_by_thread(apart) {
+    pub(super) fn take_idle(&self, sharing_key: SharingKey) -> Option<Box<ClientLink>> {
+        let key = Key { peer: self.id, sharing_key };
+        if self.keeps_by_thread(sharing_key) {
             let ours = PRIVATE.try_with(|links| links.borrow_mut().take(key));
             return ours.ok().flatten();
         }
@@ -425,7 +426,7 @@ impl Peer {
     /// Takes out the connection that was used last, if it is one to this server.
     #[inline(always)]
     pub(super) fn take_last(&self) -> Option<Box<ClientLink>> {
-        if self.keeps_by_thread(Apart::default()) {
+        if self.keeps_by_thread(SharingKey::default()) {
             let ours = PRIVATE.try_with(|links| links.borrow_mut().take_last(self.id));
             return ours.ok().flatten();
         }
@@ -436,7 +437,7 @@ impl Peer {
     /// Gives a connection back that was [taken](Self::take_last) out.
     #[inline(always)]
     pub(super) fn give_back_last(&self, link: Box<ClientLink>) {
-        if self.closed.get().is_some() || !self.keeps_by_thread(Apart::default()) {
+        if self.closed.get().is_some() || !self.keeps_by_thread(SharingKey::default()) {
             return self.give_back(link);
         }
         // When a thread ends, its connections are closed with the thread-local. If the thread-local no longer exists,

@@ -10,7 +10,7 @@ use super::binding::Bound;
 use super::exchange::Exchange;
 use super::link::ClientLink;
 use super::selecting;
-use super::selection::{Apart, Ranks, Selection};
+use super::selection::{Ranks, Selection, SharingKey};
 use crate::error::raise;
 use crate::policy::RebindMode;
 use crate::reference::{Route, RouteProfile};
@@ -128,12 +128,12 @@ pub(super) fn any(
     let first = untried.first;
     if untried.has(first) {
         let peer = route.profiles[first].remote();
-        let apart = exchange.apart();
-        if peer.is_shared() && !apart.is_apart() {
+        let sharing_key = exchange.sharing_key();
+        if peer.is_shared() && !sharing_key.is_exclusive() {
             untried.strike(first);
             return Ok(Some((first, Reached::Shared)));
         }
-        if let Some(link) = exchange.at_hand(peer, apart) {
+        if let Some(link) = exchange.at_hand(peer, sharing_key) {
             untried.strike(first);
             return Ok(Some((first, Reached::Link(link))));
         }
@@ -155,7 +155,7 @@ fn race(
     // that the peer opened to call this ORB.
     let shared = |at: &&usize| route.profiles[**at].remote().is_shared();
     if let Some(&index) = order.iter().find(shared)
-        && !exchange.apart().is_apart()
+        && !exchange.sharing_key().is_exclusive()
     {
         untried.strike(index);
         return Ok(Some((index, Reached::Shared)));
@@ -185,7 +185,7 @@ pub(super) fn again(
     profile: &RouteProfile,
 ) -> Result<Result<Box<ClientLink>, SystemException>, SystemException> {
     let peer = profile.remote();
-    if let Some(link) = exchange.at_hand(peer, exchange.apart()) {
+    if let Some(link) = exchange.at_hand(peer, exchange.sharing_key()) {
         return Ok(Ok(link));
     }
     may_connect(exchange, peer)?;
@@ -228,18 +228,18 @@ fn connect(
 impl Exchange<'_, '_> {
     /// Returns the key of the connections that the call may use.
     #[inline]
-    pub(super) fn apart(&self) -> Apart {
+    pub(super) fn sharing_key(&self) -> SharingKey {
         match &self.selection {
-            None => Apart::default(),
-            Some(selection) => selection.apart,
+            None => SharingKey::default(),
+            Some(selection) => selection.sharing_key,
         }
     }
 
     /// Returns an open and idle connection of `peer`, as [`Peer::at_hand`] does, with the DSCP of the call.
     #[inline]
-    fn at_hand(&self, peer: &Peer, apart: Apart) -> Option<Box<ClientLink>> {
+    fn at_hand(&self, peer: &Peer, sharing_key: SharingKey) -> Option<Box<ClientLink>> {
         batch::send_to(peer);
-        let mut link = peer.at_hand(self.timing.start, apart)?;
+        let mut link = peer.at_hand(self.timing.start, sharing_key)?;
         if let Some(selection) = &self.selection {
             link.mark(selection.dscp);
         }

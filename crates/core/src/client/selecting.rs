@@ -82,7 +82,7 @@ impl Selection {
     ) -> Result<Selection, SystemException> {
         let mut selection = Selection::among(&route.profiles, &policies.realtime, priority)?;
         if policies.realtime.private {
-            selection.apart.reference = reference.owner().0;
+            selection.sharing_key.reference = reference.owner().0;
         }
         Ok(selection)
     }
@@ -90,6 +90,6 @@ impl Selection {
 
 /// Returns the reference to which the connection belongs, under PrivateConnectionPolicy.
 pub(super) fn owner(reference: &Ref, selection: Option<&Selection>) -> Option<Weak<Owner>> {
-    let private = selection.is_some_and(|selection| selection.apart.is_private());
+    let private = selection.is_some_and(|selection| selection.sharing_key.is_private());
     private.then(|| Arc::downgrade(reference.owner()))
 }

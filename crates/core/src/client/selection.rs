@@ -24,7 +24,7 @@ pub(crate) struct Selection {
     pub(super) profiles: u64,
     /// Profiles by preference of their protocols, if a policy prefers some.
     pub(super) ranks: Ranks,
-    pub(super) apart: Apart,
+    pub(super) sharing_key: SharingKey,
     /// Priority that travels with the request.
     priority: Option<Priority>,
     /// Priority at which the server serves the request, if the reference states it.
@@ -100,7 +100,7 @@ impl AnnouncedPriority {
 
 /// Key of a connection: only calls with the same key may use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-pub(crate) struct Apart {
+pub(crate) struct SharingKey {
     /// Number of the reference, under PrivateConnectionPolicy; otherwise 0.
     pub(super) reference: u32,
     /// Highest and lowest priority of the band in one number, plus 1; 0 without bands.
@@ -115,7 +115,7 @@ pub(crate) struct Apart {
 #[derive(Debug)]
 pub(crate) struct Owner(pub(super) u32);
 
-impl Apart {
+impl SharingKey {
     /// Reports whether the connection belongs to one reference. The calling thread keeps such connections, regardless
     /// of the option ClientConnections.
     #[inline]
@@ -126,7 +126,7 @@ impl Apart {
     /// Reports whether calls need a connection that others do not share. Shared connections are separate for each
     /// communication class.
     #[inline]
-    pub(crate) fn is_apart(self) -> bool {
+    pub(crate) fn is_exclusive(self) -> bool {
         self.reference != 0 || self.band != 0 || self.bandwidth != 0
     }
 }
@@ -154,9 +154,9 @@ impl Selection {
     #[inline]
     pub(super) fn in_class(mut self, class: CommunicationClass, pacing: &ClassPacing) -> Selection {
         if class != CommunicationClass::Message {
-            self.apart.class = class;
+            self.sharing_key.class = class;
             if let Some(paced) = pacing.of(class) {
-                self.apart.bandwidth = match self.apart.bandwidth {
+                self.sharing_key.bandwidth = match self.sharing_key.bandwidth {
                     0 => paced.get(),
                     said => said.min(paced.get()),
                 };
@@ -175,7 +175,7 @@ impl Selection {
 
     /// Returns the communication class of the call.
     pub(super) fn class(&self) -> CommunicationClass {
-        self.apart.class
+        self.sharing_key.class
     }
 
     /// Returns the selection of all calls without policies of RT-CORBA, if neither their priority nor the operation
@@ -225,10 +225,10 @@ impl Selection {
         if selection.profiles == 0 {
             return Err(refusal);
         }
-        selection.apart.bandwidth = policies.bandwidth.map_or(0, NonZeroU32::get);
+        selection.sharing_key.bandwidth = policies.bandwidth.map_or(0, NonZeroU32::get);
         if let Some(band) = selection.band {
             let (low, high) = (band.low as u32, band.high as u32);
-            selection.apart.band = (high << 16 | low) + 1;
+            selection.sharing_key.band = (high << 16 | low) + 1;
         }
         let network = selection.marks_packets();
         selection.dscp = priority.filter(|_| network).map(dscp);
@@ -295,7 +295,8 @@ impl Selection {
         let place = list.and_then(|list| Some((list, policy::position(list, profile.tag)?)));
         let properties = place.map(|(list, at)| policy::properties(&list[at].transport));
         let properties = Properties {
-            bandwidth: (self.apart.bandwidth != 0).then_some(self.apart.bandwidth.into()),
+            bandwidth: (self.sharing_key.bandwidth != 0)
+                .then_some(self.sharing_key.bandwidth.into()),
             ..properties.unwrap_or_default()
         };
         if properties != Properties::default() {
@@ -306,7 +307,7 @@ impl Selection {
 
     /// Returns the most octets per second over the call's connection; 0 if unlimited.
     pub(super) fn bandwidth(&self) -> u32 {
-        self.apart.bandwidth
+        self.sharing_key.bandwidth
     }
 }
 

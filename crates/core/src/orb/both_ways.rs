@@ -46,7 +46,7 @@ impl Orb {
         if caller.session.opened_here {
             return;
         }
-        let (link, status) = (Arc::clone(caller.link), Arc::clone(&caller.lines.status));
+        let (link, status) = (Arc::clone(caller.link), Arc::clone(&caller.common.status));
         let calls = status.calls().cloned();
         if calls.as_ref().is_some_and(|calls| calls.has_offer(contexts)) {
             return;

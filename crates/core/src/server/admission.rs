@@ -69,7 +69,7 @@ impl Connection {
                 Room::None => {}
             }
             let began = *since.get_or_insert_with(|| {
-                let client = self.lines.status.client.as_ref();
+                let client = self.common.status.client.as_ref();
                 let octets = client.map_or(0, |client| client.share.replies());
                 let what = || format!("replies of {octets} octets are not taken");
                 shared.note(Incident::RepliesNotTaken, || self.link.peer(), what);
@@ -85,7 +85,7 @@ impl Connection {
     }
 
     fn seek(&self, shared: &Shared) -> Room {
-        let Some(client) = &self.lines.status.client else {
+        let Some(client) = &self.common.status.client else {
             return Room::Found(None);
         };
         let frame = self.inbox.frame();

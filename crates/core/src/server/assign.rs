@@ -174,7 +174,7 @@ fn demoted(
         own: false,
         threads: 1,
     };
-    let client = caller.lines.status.account(ledger, caller.link);
+    let client = caller.common.status.account(ledger, caller.link);
     let demotes = context.desk.would_demote(ledger, client, &asked);
     demotes.then_some(lowest)
 }
@@ -225,7 +225,7 @@ impl Connection {
     /// is not a request.
     pub(super) fn next_detached(&mut self, orb: &impl Host, home: &Home) -> Option<Detached> {
         let most = orb.options().max_requests_per_connection;
-        if most <= 1 || self.lines.status.kept() + 1 >= most {
+        if most <= 1 || self.common.status.kept() + 1 >= most {
             return None;
         }
         let is_request = self.inbox.peek_frame().is_some_and(|frame| {
@@ -317,7 +317,7 @@ impl Drop for Detached {
             connection.refuse_detached(orb.shared(), raise::NO_SERVING_THREAD);
         }
         let registry = orb.registry();
-        if registry.leave_answered(&connection.lines.status) {
+        if registry.leave_answered(&connection.common.status) {
             connection.close(&**orb);
             registry.remove(connection.id);
         }

@@ -38,7 +38,7 @@ pub(crate) struct Connection {
     pub(super) inbox: Inbox,
     pub(super) sink: Sink,
     pub(super) session: Session,
-    pub(super) lines: Lines,
+    pub(super) common: ConnectionShared,
     /// Version of the last message, which the client certainly supports.
     version: Version,
     pub(super) intake: Intake,
@@ -56,7 +56,7 @@ pub(crate) struct Connection {
 
 /// State shared by all threads that serve a connection.
 #[derive(Clone)]
-pub(crate) struct Lines {
+pub(crate) struct ConnectionShared {
     pub(crate) status: Arc<Status>,
     /// Threadpool whose port accepted the connection; 0 for the ORB's own. `None` if this side opened the connection,
     /// or if a filter has chosen the request's threads.
@@ -104,14 +104,17 @@ impl Connection {
         pool: Option<u32>,
     ) -> Connection {
         let inbox = admitted.status.inbox(&options.limits);
-        let lines =
-            Lines { payloads: admitted.status.payloads(options), status: admitted.status, pool };
+        let common = ConnectionShared {
+            payloads: admitted.status.payloads(options),
+            status: admitted.status,
+            pool,
+        };
         let session = match inbox.messaging() {
             None => Session::default(),
             Some(messaging) => Session::speaking(messaging.dialect()),
         };
         let silent = true; // until the first octet
-        Connection::of(admitted.id, link, inbox, session, lines, silent)
+        Connection::of(admitted.id, link, inbox, session, common, silent)
     }
 
     /// Returns a connection that this side opened, over which requests may also arrive.
@@ -124,9 +127,9 @@ impl Connection {
     ) -> Connection {
         let mut connection = Connection::new(options, admitted, link, None);
         connection.session = Session::of_our_own();
-        *connection.lines.status.session.lock() = connection.session;
-        connection.lines.status.set_turns(turn);
-        connection.lines.status.use_both_ways(calls);
+        *connection.common.status.session.lock() = connection.session;
+        connection.common.status.set_turns(turn);
+        connection.common.status.use_both_ways(calls);
         connection.version = Version::V1_2;
         connection
     }
@@ -137,22 +140,22 @@ impl Connection {
         link: Arc<dyn Link>,
         inbox: Inbox,
         session: Session,
-        lines: Lines,
+        common: ConnectionShared,
         silent: bool,
     ) -> Connection {
         Connection {
             id,
             inbox,
-            sink: Sink::to_link(Arc::clone(&link)).of(&lines.status),
+            sink: Sink::to_link(Arc::clone(&link)).of(&common.status),
             session,
             version: Version::V1_0,
-            intake: Intake::of(lines.status.client.as_ref()),
+            intake: Intake::of(common.status.client.as_ref()),
             silent,
             armed: false,
             detached: false,
             over: Ended::Here,
             memory: None,
-            lines,
+            common,
             link,
         }
     }
@@ -162,8 +165,8 @@ impl Connection {
     pub(super) fn can_be_taken_over(&self, orb: &impl Host, home: &Home) {
         if orb.options().max_requests_per_connection > 1 {
             let watched = home.watched_lane(orb.shared());
-            self.lines.status.set_origin(Origin {
-                pool: self.lines.pool,
+            self.common.status.set_origin(Origin {
+                pool: self.common.pool,
                 home: home.downgrade(),
                 watched: watched.map(Arc::downgrade),
             });
@@ -176,12 +179,12 @@ impl Connection {
 
     /// Returns the connection with buffers of a lane.
     pub(super) fn with_buffers(self, buffers: Pair) -> Connection {
-        let mut intake = Intake::of(self.lines.status.client.as_ref());
+        let mut intake = Intake::of(self.common.status.client.as_ref());
         intake.planned(buffers.read.capacity());
         Connection {
             intake,
             inbox: self.inbox.reading_into(buffers.read),
-            sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write).of(&self.lines.status),
+            sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write).of(&self.common.status),
             memory: Some(buffers.memory),
             ..self
         }
@@ -238,7 +241,7 @@ impl Connection {
         loop {
             let (mut waits, mut paused) = (true, false);
             let mut receiver = Receiver { link: &*self.link, inbox: &mut self.inbox };
-            let (intake, status) = (&mut self.intake, &self.lines.status);
+            let (intake, status) = (&mut self.intake, &self.common.status);
             let event = receiver.next(|inbox| {
                 if orb.is_closing() {
                     return Err(Ended::Here);
@@ -324,22 +327,23 @@ impl Connection {
         context: &'c ServingContext,
     ) -> (Caller<'c>, &'c Inbox, &'c mut Sink) {
         let caller =
-            Caller { link: &self.link, lines: &self.lines, session: &mut self.session, context };
+            Caller { link: &self.link, common: &self.common, session: &mut self.session, context };
         (caller, &self.inbox, &mut self.sink)
     }
 
     /// Takes the request that the inbox announces off the connection, which this thread continues
     /// to read. `picked` if a filter has chosen the request's threads.
     pub(super) fn detach(&mut self, options: &Options, picked: bool) -> Connection {
-        let status = &self.lines.status;
+        let status = &self.common.status;
         if let Ok(request) = Request::parse(&self.inbox.frame()) {
             status.turns().begin(request.id);
         }
         status.share_unanswered();
         let mut inbox = Inbox::new(&options.limits);
         self.inbox.split_to(&mut inbox);
-        let lines = Lines { pool: self.lines.pool.filter(|_| !picked), ..self.lines.clone() };
-        self.detached(inbox, lines)
+        let common =
+            ConnectionShared { pool: self.common.pool.filter(|_| !picked), ..self.common.clone() };
+        self.detached(inbox, common)
     }
 
     /// Passes the reply that the inbox announces to the call that waits for it.
@@ -347,19 +351,19 @@ impl Connection {
     /// # Errors
     /// [`Ended::Malformed`] if the reply cannot be decoded.
     fn complete(&mut self) -> Result<(), Ended> {
-        match self.lines.status.calls().cloned() {
+        match self.common.status.calls().cloned() {
             Some(calls) => calls.complete(&mut self.inbox),
             None => Ok(()),
         }
     }
 
     /// Returns the request in `inbox` as a detached connection, with its messages' part of the client's share.
-    fn detached(&mut self, inbox: Inbox, lines: Lines) -> Connection {
+    fn detached(&mut self, inbox: Inbox, common: ConnectionShared) -> Connection {
         let link = Arc::clone(&self.link);
         let mut detached = Connection {
             version: self.version,
             detached: true,
-            ..Connection::of(self.id, link, inbox, self.session, lines, false)
+            ..Connection::of(self.id, link, inbox, self.session, common, false)
         };
         std::mem::swap(&mut detached.intake.claim, &mut self.intake.claim);
         detached.sink.expect(self.sink.take_expected());
@@ -384,7 +388,7 @@ impl Connection {
 
     /// Answers the detached request with an exception.
     pub(super) fn refuse_detached(&mut self, shared: &Shared, exception: SystemException) {
-        let turn = self.lines.status.turn().cloned();
+        let turn = self.common.status.turn().cloned();
         // If this thread reads the connection, its sink itself locks the right to write for each message, so it is not
         // locked here.
         let reads = serving_context::turn().zip(turn.as_ref());
@@ -398,7 +402,7 @@ impl Connection {
 
     /// Returns the wire format that the client certainly supports.
     fn wire(&self) -> Wire {
-        self.lines.status.wire(self.version)
+        self.common.status.wire(self.version)
     }
 
     /// Reads at most once, and reports whether the next message is complete; serves nothing.
@@ -430,7 +434,7 @@ impl Connection {
             return Ok(Ahead::Message(header.ok()));
         }
         let mut receiver = Receiver { link: &*self.link, inbox: &mut self.inbox };
-        let (intake, status) = (&mut self.intake, &self.lines.status);
+        let (intake, status) = (&mut self.intake, &self.common.status);
         let mut may_read = true;
         let event = receiver.next(|inbox| {
             may_read = intake.may_read(orb, &*self.link, status, inbox)?;
@@ -450,7 +454,7 @@ impl Connection {
     /// Answers the request that [`read_ahead`](Self::read_ahead) found with an exception; returns false if the
     /// connection is no longer usable.
     pub(super) fn refuse_next(&mut self, shared: &Shared, exception: SystemException) -> bool {
-        let turn = self.lines.status.turn().cloned();
+        let turn = self.common.status.turn().cloned();
         let _ours = turn.as_ref().map(|turn| turn.to_write());
         matches!(self.inbox.poll(), Ok(Some(_))) && self.refuse(shared, exception)
     }
@@ -474,14 +478,14 @@ impl Connection {
     /// Reports whether a waiting connection has to be closed: it stalls within a message, or has
     /// been idle for too long. To be called periodically while it waits.
     pub(crate) fn is_overdue(&mut self, orb: &impl Parts) -> bool {
-        let Connection { intake, link, lines, inbox, .. } = self;
-        if intake.has_stalled(orb, &**link, &lines.status, inbox) {
+        let Connection { intake, link, common, inbox, .. } = self;
+        if intake.has_stalled(orb, &**link, &common.status, inbox) {
             return true;
         }
-        if let Some(calls) = self.lines.status.calls() {
+        if let Some(calls) = self.common.status.calls() {
             calls.expire(clock::now(), Some(orb.options().stall_timeout));
         }
-        let idle = orb.registry().is_overdue(&self.lines.status, orb.options().idle_timeout);
+        let idle = orb.registry().is_overdue(&self.common.status, orb.options().idle_timeout);
         if idle {
             orb.shared().note(Incident::IdleClosed, || self.link.peer(), String::new);
         }
@@ -490,7 +494,7 @@ impl Connection {
 
     /// Returns the time to wait for input before time-outs are checked.
     pub(crate) fn tick(&self, usual: Duration) -> Duration {
-        match self.lines.status.calls() {
+        match self.common.status.calls() {
             Some(calls) if calls.is_awaited() => conn::TICK.min(usual),
             _ => usual,
         }
@@ -500,7 +504,7 @@ impl Connection {
     /// call is outstanding. If all threads of the lane wait in this way, none of them would read the connection at the
     /// reactor.
     pub(super) fn is_needed(&self) -> bool {
-        let status = &self.lines.status;
+        let status = &self.common.status;
         status.under_way() > 0 || status.calls().is_some_and(|calls| calls.is_awaited())
     }
 
@@ -525,8 +529,8 @@ impl Connection {
 
     /// Records the end of a silence.
     fn wakes(&self, orb: &impl Parts) {
-        self.lines.status.wakes();
-        match self.lines.status.watched_lane() {
+        self.common.status.wakes();
+        match self.common.status.watched_lane() {
             Some(lane) => lane.takeover.wakes(),
             None => orb.takeover().wakes(),
         }
@@ -540,17 +544,17 @@ impl Connection {
                 Home::Thread(_) => self.tick(per_connection::tick(orb.options())),
                 Home::Lane(_) => Duration::ZERO,
             };
-            orb.registry().idles(&self.lines.status, waited);
+            orb.registry().idles(&self.common.status, waited);
         }
     }
 
     /// Notifies all threads that wait for the connection that it has ended.
     fn ended(&mut self) {
-        if let Some(turn) = self.lines.status.turn() {
+        if let Some(turn) = self.common.status.turn() {
             turn.end();
         }
-        if let Some(calls) = self.lines.status.calls() {
-            let told = self.lines.status.was_told_to_end();
+        if let Some(calls) = self.common.status.calls() {
+            let told = self.common.status.was_told_to_end();
             let over = std::mem::replace(&mut self.over, Ended::Here);
             calls.end(if told { Ended::Here } else { over });
         }
@@ -559,7 +563,7 @@ impl Connection {
     /// Closes the connection, for the last thread that served it. If the ORB ends or the server
     /// wants the connection back, the client is notified that nothing it sent since was run.
     pub(crate) fn close(&mut self, orb: &(impl Parts + ?Sized)) {
-        if orb.is_closing() || self.lines.status.was_told_to_end() {
+        if orb.is_closing() || self.common.status.was_told_to_end() {
             let wire = self.wire();
             self.sink.part(wire);
         }

@@ -71,13 +71,13 @@ fn dispatch_other(
         // The inbox has dropped the partial messages of a cancelled request. A servant that already runs may check for
         // cancellation. Otherwise the request is answered nevertheless, as CORBA allows.
         Message::CancelRequest(cancel) => {
-            if let Some(turn) = caller.lines.status.turn() {
+            if let Some(turn) = caller.common.status.turn() {
                 turn.cancel(cancel.id);
             }
             Ok(Next::Message)
         }
         Message::CloseConnection | Message::MessageError => Ok(Next::Over(frame.header.kind)),
-        Message::Reply(_) if caller.lines.status.calls().is_some() => Ok(Next::Reply),
+        Message::Reply(_) if caller.common.status.calls().is_some() => Ok(Next::Reply),
         Message::Request(_) | Message::Reply(_) | Message::LocateReply(_) => {
             Err(Violation::Peer(Misbehaviour::Kind {
                 expected: MessageType::REQUEST,
@@ -179,8 +179,8 @@ struct Served<'r> {
 #[cold]
 #[inline(never)]
 fn begin_within_budgets(orb: &Orb, caller: &Caller<'_>, key: &[u8], operation: &str) -> Begun {
-    let Caller { lines, context, .. } = caller;
-    match (&orb.shared().budgets, lines.status.known_account()) {
+    let Caller { common, context, .. } = caller;
+    match (&orb.shared().budgets, common.status.known_account()) {
         (Some(ledger), Some(client)) => context.desk.begin_within(ledger, client, key, operation),
         _ => Begun::Undecided,
     }
@@ -195,7 +195,7 @@ fn run_timed(
     caller: &Caller<'_>,
     sink: &mut Sink,
 ) -> Result<(), Violation> {
-    let (budgets, account) = (&served.orb.shared().budgets, caller.lines.status.known_account());
+    let (budgets, account) = (&served.orb.shared().budgets, caller.common.status.known_account());
     let charged = budgets
         .as_ref()
         .zip(account)
@@ -231,7 +231,7 @@ fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Res
             own: caller.context.own.get(),
             threads: caller.context.threads.get(),
         };
-        let client = caller.lines.status.account(ledger, caller.link);
+        let client = caller.common.status.account(ledger, caller.link);
         match caller.context.desk.begin(ledger, client, &asked) {
             Ok(charged) => _charged = charged,
             Err(exception) => return fail(sink, exception),
@@ -256,8 +256,15 @@ fn run(served: Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), V
             return refuse_request(orb.shared(), frame, request, exception, sink);
         }
     }
-    let arrived =
-        Arrived { orb, frame, request, key, dialect, times, payloads: Some(caller.lines.payloads) };
+    let arrived = Arrived {
+        orb,
+        frame,
+        request,
+        key,
+        dialect,
+        times,
+        payloads: Some(caller.common.payloads),
+    };
     probe::stamp(Stage::RequestAdmitted);
     let flow = ServerFlow::of(orb.interceptors());
     upcall(&arrived, sink, flow.as_ref(), |upcall| adapt(orb, upcall));
@@ -367,7 +374,7 @@ struct Counted(Option<Arc<Client>>);
 impl Counted {
     #[cold]
     fn begin(shared: &Shared, caller: &Caller<'_>) -> Option<Counted> {
-        let client = caller.lines.status.client.clone()?;
+        let client = caller.common.status.client.clone()?;
         let limit = shared.options.max_requests_per_client.unwrap_or(usize::MAX);
         if client.begin(limit) {
             return Some(Counted(Some(client)));

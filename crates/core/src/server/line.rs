@@ -7,7 +7,7 @@ use oxorb_transport::Link;
 
 use super::Sink;
 use super::client::Client;
-use super::connection::Lines;
+use super::connection::ConnectionShared;
 use super::host::Keeper;
 use crate::conn::{Ended, Kept, Mailbox, Onward, Turn};
 
@@ -28,7 +28,7 @@ pub(crate) struct OverLink {
     /// Wire format of the request.
     pub(super) wire: Wire,
     pub(super) link: Arc<dyn Link>,
-    pub(super) lines: Lines,
+    pub(super) common: ConnectionShared,
     pub(super) turn: Arc<Turn>,
     /// Client among whose running requests the request counts.
     pub(super) counted: Option<Arc<Client>>,
@@ -40,7 +40,7 @@ impl Line {
         match self {
             Line::Link(way) => {
                 let sink = Sink::to_shared(Arc::clone(&way.link), Arc::clone(&way.turn));
-                sink.of(&way.lines.status)
+                sink.of(&way.common.status)
             }
             Line::Mailbox(_) => Sink::to_memory(Vec::new()),
         }
@@ -92,7 +92,7 @@ impl Drop for OverLink {
             client.end();
         }
         let registry = self.orb.registry();
-        let status = &self.lines.status;
+        let status = &self.common.status;
         if !registry.leave_answered(status) {
             return;
         }

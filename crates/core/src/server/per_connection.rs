@@ -155,7 +155,7 @@ fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
 /// Releases a thread's share of a connection; the last share closes it.
 pub(super) fn leave(orb: &(impl Parts + ?Sized), mut connection: Connection) {
     let id = connection.id;
-    if connection.lines.status.leave() {
+    if connection.common.status.leave() {
         connection.close(orb);
         orb.registry().remove(id);
     }

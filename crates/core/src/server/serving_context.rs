@@ -12,7 +12,7 @@ use oxorb_giop::{Frame, Inbox, MessageType, Request, Wire};
 use oxorb_transport::Link;
 
 use super::client::Client;
-use super::connection::{Connection, Lines};
+use super::connection::{Connection, ConnectionShared};
 use super::home::Home;
 use super::host::{Host, Keeper};
 use super::lane::Lane;
@@ -73,7 +73,7 @@ pub(super) struct Served {
     pub(super) id: u64,
     pub(super) link: Arc<dyn Link>,
     pub(super) home: Home,
-    pub(super) lines: Lines,
+    pub(super) common: ConnectionShared,
 }
 
 crate::threads::sync::thread_local! {
@@ -103,7 +103,7 @@ pub(super) fn serving<R>(
         let demotes = budgeted && !detached && home.lowest().is_some();
         context.assigns.set(filtered || dispatched || demotes || home.assigns().is_some());
         let limited = options.max_requests_per_client.is_some();
-        let counted = limited && connection.lines.status.client.is_some();
+        let counted = limited && connection.common.status.client.is_some();
         context.counted.set(counted);
         context.limited.set(counted || budgeted);
         context.lowest.set(budgeted && home.is_lowest());
@@ -114,7 +114,7 @@ pub(super) fn serving<R>(
             id: connection.id,
             link: Arc::clone(&connection.link),
             home: home.clone(),
-            lines: connection.lines.clone(),
+            common: connection.common.clone(),
         }));
         let result = serve(context, connection);
         context.served.take();
@@ -164,7 +164,7 @@ pub(super) fn remember_reply(client: &Client, request: &Request<'_>, octets: usi
 pub(super) fn turn() -> Option<Arc<Turn>> {
     with(|context| {
         let served = context.served.borrow();
-        let status = &*served.as_ref()?.lines.status;
+        let status = &*served.as_ref()?.common.status;
         // After this no other thread can take the connection over, so none can begin to write.
         context.take_back(status);
         status.turn().cloned()
@@ -173,7 +173,7 @@ pub(super) fn turn() -> Option<Arc<Turn>> {
 
 /// Returns the threadpool whose port received the request that this thread serves.
 pub(crate) fn pool() -> Option<u32> {
-    with(|context| context.served.borrow().as_ref()?.lines.pool)
+    with(|context| context.served.borrow().as_ref()?.common.pool)
 }
 
 /// Returns a share of the connection that this thread serves, for a later answer to its request `id` from any thread;
@@ -182,7 +182,7 @@ pub(super) fn keep(link: &Arc<dyn Link>, id: u32, wire: Wire) -> Option<OverLink
     with(|context| {
         let served = context.served.borrow();
         let served = served.as_ref().filter(|served| Arc::ptr_eq(&served.link, link))?;
-        let status = &served.lines.status;
+        let status = &served.common.status;
         let turn = Arc::clone(status.turns());
         turn.begin(id);
         status.share_unanswered();
@@ -193,7 +193,7 @@ pub(super) fn keep(link: &Arc<dyn Link>, id: u32, wire: Wire) -> Option<OverLink
             request: id,
             wire,
             link: Arc::clone(link),
-            lines: served.lines.clone(),
+            common: served.common.clone(),
             turn,
             counted,
         })
@@ -206,7 +206,7 @@ pub(super) fn connection<R>(look: impl FnOnce(&dyn Link, Weak<Status>) -> R) -> 
         context.request()?;
         let served = context.served.borrow();
         let served = served.as_ref()?;
-        Some(look(&*served.link, Arc::downgrade(&served.lines.status)))
+        Some(look(&*served.link, Arc::downgrade(&served.common.status)))
     })
 }
 
@@ -230,7 +230,7 @@ impl Connection {
     #[inline(always)]
     pub(super) fn run(&mut self, orb: &impl Host, context: &ServingContext) -> Next {
         let (caller, inbox, sink) = self.parts(context);
-        let (frame, status) = (inbox.frame(), &caller.lines.status);
+        let (frame, status) = (inbox.frame(), &caller.common.status);
         if inbox.mid_message()
             || status.is_shared()
             || !is_upcall(frame.header.kind)
@@ -241,9 +241,9 @@ impl Connection {
         let id = frame.request_id();
         context.running.set(status.begins(id));
         let next = context.upcall(orb, inbox, &frame, id, caller, sink);
-        match context.take_back(&self.lines.status) {
+        match context.take_back(&self.common.status) {
             true => next,
-            false => finished(&self.lines.status, context, id),
+            false => finished(&self.common.status, context, id),
         }
     }
 }
@@ -343,7 +343,7 @@ impl ServingContext {
         let Some(served) = served.as_ref() else {
             return false;
         };
-        let status = &served.lines.status;
+        let status = &served.common.status;
         let running = self.running.get();
         let taken = running != 0 && !status.reads(running);
         if self.handed_over.get() || taken {
@@ -368,7 +368,7 @@ impl ServingContext {
 
     /// Returns the client of the served connection.
     pub(super) fn client(&self) -> Option<Arc<Client>> {
-        self.served.borrow().as_ref()?.lines.status.client.clone()
+        self.served.borrow().as_ref()?.common.status.client.clone()
     }
 
     /// Returns the lane that the connection returns to when it is silent, and its number there.

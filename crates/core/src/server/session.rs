@@ -10,7 +10,7 @@ use oxorb_object::{
 use oxorb_transport::Link;
 
 use super::Sink;
-use super::connection::Lines;
+use super::connection::ConnectionShared;
 use super::lane::Lane;
 use super::serving_context::ServingContext;
 use crate::error::raise;
@@ -31,7 +31,7 @@ pub(crate) struct Session {
 /// Connection whose message is served, and the thread that serves it.
 pub(crate) struct Caller<'c> {
     pub(crate) link: &'c Arc<dyn Link>,
-    pub(crate) lines: &'c Lines,
+    pub(crate) common: &'c ConnectionShared,
     pub(crate) session: &'c mut Session,
     pub(super) context: &'c ServingContext,
 }
@@ -85,13 +85,13 @@ impl Caller<'_> {
     #[inline]
     pub(super) fn has_cancelled(&self, id: u32) -> bool {
         let waited = self.context.detached.get();
-        waited && (self.lines.status.turn()).is_some_and(|turn| turn.was_cancelled(id))
+        waited && (self.common.status.turn()).is_some_and(|turn| turn.was_cancelled(id))
     }
 
     /// Replaces the session for every thread that reads the connection.
     pub(crate) fn set_session(&mut self, session: Session) {
         *self.session = session;
-        *self.lines.status.session.lock() = session;
+        *self.common.status.session.lock() = session;
     }
 
     /// Makes the requests of a message stream run in order, from the first one on.

@@ -35,7 +35,7 @@ impl Connection {
         let (kind, id) = (frame.header.kind, frame.request_id());
         if context.detached.get() {
             self.run_announced(orb, context);
-            if let Some(turn) = self.lines.status.turn() {
+            if let Some(turn) = self.common.status.turn() {
                 turn.finish(id);
             }
             return Next::Close;
@@ -44,7 +44,7 @@ impl Connection {
             return self.dispatch_announced(orb, context);
         }
         let waits = self.waits(orb, context);
-        let status = Arc::clone(&self.lines.status);
+        let status = Arc::clone(&self.common.status);
         let others = self.inbox.mid_message() || status.under_way() > 0;
         status.comes(others);
         if self.inbox.is_cancelled(id) {
@@ -122,7 +122,7 @@ impl Connection {
     /// Returns false if no thread is free, if the request is too short, or if the limit of
     /// concurrent requests is reached.
     fn hand_on(&mut self, orb: &impl Host, context: &ServingContext, request: u32) -> bool {
-        let status = Arc::clone(&self.lines.status);
+        let status = Arc::clone(&self.common.status);
         if self.session.in_order || status.is_short() || !status.may_go_beside(orb.options()) {
             return false;
         }
@@ -136,8 +136,8 @@ impl Connection {
         let rest = self.split_off(context, orb.options());
         status.share();
         status.goes_beside(request);
-        let (link, lines) = (Arc::clone(&self.link), self.lines.clone());
-        let connection = Connection::of(self.id, link, rest, self.session, lines, false);
+        let (link, common) = (Arc::clone(&self.link), self.common.clone());
+        let connection = Connection::of(self.id, link, rest, self.session, common, false);
         context.handed_over.set(true);
         home.hand_on(orb, connection);
         true

@@ -22,7 +22,7 @@ use std::time::Duration;
 use oxorb_sys::poll::Token;
 use oxorb_sys::thread::Purpose;
 
-use super::connection::{Connection, Lines};
+use super::connection::{Connection, ConnectionShared};
 use super::home::Home;
 use super::host::Host;
 use super::lane::Lane;
@@ -215,8 +215,8 @@ pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) 
         let inbox = inbox.unwrap_or_else(|| status.inbox(&orb.options().limits));
         let session = *status.session.lock();
         let payloads = status.payloads(orb.options());
-        let lines = Lines { status, pool, payloads };
-        let connection = Connection::of(id, link, inbox, session, lines, false);
+        let common = ConnectionShared { status, pool, payloads };
+        let connection = Connection::of(id, link, inbox, session, common, false);
         match (taken, buffering) {
             (true, Some(lane)) if !reserved => lane.buffer_taken(orb, connection),
             (true, _) => home.hand_on(orb, connection),

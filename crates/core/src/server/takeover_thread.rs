@@ -65,7 +65,7 @@ impl ServingContext {
             let Some(served) = served.as_ref() else {
                 return false;
             };
-            let behind = served.lines.status.behind.lock();
+            let behind = served.common.status.behind.lock();
             // If messages had already arrived after the running request, there is no need to wait for input.
             behind.is_none().then(|| Arc::clone(&served.link))
         };
@@ -98,7 +98,7 @@ impl ServingContext {
         let Some(served) = served.as_ref() else {
             return;
         };
-        let status = &served.lines.status;
+        let status = &served.common.status;
         if !self.take_back(status) {
             return;
         }
@@ -114,7 +114,7 @@ impl ServingContext {
             Arc::clone(&served.link),
             inbox.unwrap_or_else(|| status.inbox(&served.orb.options().limits)),
             session,
-            served.lines.clone(),
+            served.common.clone(),
             false,
         );
         status.share();

@@ -38,7 +38,7 @@ impl Held<'_> {
             Ok(Kept::Nothing(_)) => {}
             Ok(Kept::Reply(message)) => self.sink.send_whole(message),
             Ok(Kept::Later(ref mailbox)) => match self.sink.defer(self.id, self.wire) {
-                Some(line) => mailbox.send_on(Box::new(line)),
+                Some(deferred) => mailbox.send_on(Box::new(deferred)),
                 None => return self.fail(raise::NO_WAY_BACK),
             },
             Err(panic) => panic::resume_unwind(panic),
@@ -203,7 +203,7 @@ impl<'r> Upcall<'r> {
             Kept::Later(mailbox) if self.arrived.request.response.expected() => {
                 let id = self.arrived.request.id;
                 match self.sink.defer(id, self.arrived.frame.wire()) {
-                    Some(line) => mailbox.send_on(Box::new(line)),
+                    Some(deferred) => mailbox.send_on(Box::new(deferred)),
                     None => return self.fail(raise::NO_WAY_BACK),
                 }
             }

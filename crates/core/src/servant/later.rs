@@ -13,7 +13,7 @@ use super::upcall::{Arrived, Outcome, Upcall};
 use crate::error::{Raise, raise};
 use crate::interceptor::ServerFlow;
 use crate::orb::Unanswered;
-use crate::server::{self, Line, Sink, Values};
+use crate::server::{self, DeferredReply, Sink, Values};
 use crate::{Orb, Ref};
 
 /// Request whose answer comes later, from any thread; made by [`Upcall::later`].
@@ -73,7 +73,7 @@ pub struct Later {
     /// Whether the client, which waits only until the servant is reached, has got its reply.
     acknowledged: bool,
     /// Path to the client; `None` if the client expects no answer.
-    line: Option<Line>,
+    deferred: Option<DeferredReply>,
     /// Count of the request as unanswered; `None` once it is answered.
     unanswered: Option<Unanswered>,
 }
@@ -105,11 +105,11 @@ impl Upcall<'_> {
             Response::WithServer => !acknowledged,
             Response::None => false,
         };
-        let line = match waits {
+        let deferred = match waits {
             false => None,
             true => match self.sink.defer(request.id, frame.wire()) {
                 None => return self.fail(raise::NO_WAY_BACK),
-                line => line,
+                deferred => deferred,
             },
         };
         self.sink.set_ends_later();
@@ -124,7 +124,7 @@ impl Upcall<'_> {
             flow: self.flow.cloned(),
             response: request.response,
             acknowledged,
-            line,
+            deferred,
             unanswered: Some(unanswered),
         });
         Outcome::new()
@@ -150,7 +150,7 @@ impl Later {
     /// Reports whether the client has cancelled the request or is gone, so that no answer is needed. Takes a lock that
     /// replies over the same connection take, too.
     pub fn is_cancelled(&self) -> bool {
-        self.line.as_ref().is_some_and(Line::is_cancelled)
+        self.deferred.as_ref().is_some_and(DeferredReply::is_cancelled)
     }
 
     /// Answers with the results, as [`Upcall::reply`] does. Writes in the calling thread, for at most the ORB's
@@ -184,9 +184,9 @@ impl Later {
         let Some(_until_answered) = self.unanswered.take() else {
             return;
         };
-        let line = self.line.take();
-        let mut sink = match &line {
-            Some(line) => line.sink(),
+        let deferred = self.deferred.take();
+        let mut sink = match &deferred {
+            Some(deferred) => deferred.sink(),
             None => Sink::to_memory(Vec::new()),
         };
         if self.acknowledged {
@@ -210,8 +210,8 @@ impl Later {
             payloads: None,
         };
         server::upcall(&arrived, &mut sink, self.flow.as_ref(), act);
-        if let Some(line) = line {
-            line.end(sink);
+        if let Some(deferred) = deferred {
+            deferred.end(sink);
         }
     }
 }

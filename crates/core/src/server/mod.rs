@@ -28,6 +28,7 @@ mod client;
 mod client_connection;
 mod connection;
 mod current_lane;
+mod deferred_reply;
 mod dispatch;
 mod dropping;
 #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
@@ -42,7 +43,6 @@ mod jobs;
 mod lane;
 mod lane_memory;
 mod large_replies;
-mod line;
 mod listener;
 #[cfg(all(test, feature = "model"))]
 mod model;
@@ -68,6 +68,7 @@ mod threadpool;
 pub use client_connection::{ClientConnection, current_connection};
 pub(crate) use connection::Connection;
 pub use current_lane::CurrentLane;
+pub(crate) use deferred_reply::DeferredReply;
 pub(crate) use dispatch::{dispatch, serve_local, upcall};
 pub(crate) use followers::Followers;
 pub(crate) use handed_on::NotQueued;
@@ -75,7 +76,6 @@ pub(crate) use home::Home;
 pub(crate) use host::{Host, Keeper, Parts};
 pub(crate) use lane::{Lane, serving_lane};
 pub use lane_memory::{LaneMemory, MessageBuffers};
-pub(crate) use line::Line;
 pub(crate) use listener::Listeners;
 #[cfg(all(test, feature = "model"))]
 pub(crate) use listener::welcome;

@@ -13,10 +13,10 @@ use oxorb_transport::Link;
 
 use super::client::Client;
 use super::connection::{Connection, ConnectionShared};
+use super::deferred_reply::OverLink;
 use super::home::Home;
 use super::host::{Host, Keeper};
 use super::lane::Lane;
-use super::line::OverLink;
 use super::session::{Caller, Next};
 use super::share::{Encoding, Values};
 use super::status::Status;

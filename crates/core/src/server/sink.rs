@@ -12,8 +12,8 @@ use oxorb_transport::Link;
 
 use super::admission::Expected;
 use super::client::Client;
+use super::deferred_reply::DeferredReply;
 use super::large_replies::LARGE;
-use super::line::Line;
 use super::owed::Owed;
 use super::serving_context;
 use super::share::{Buffer, SMALL};
@@ -197,13 +197,13 @@ impl Sink {
 
     /// Returns the path of a later answer; to be called once, in the thread that serves the request `id`. `None` if the
     /// request is served in a thread without relation to its connection.
-    pub(crate) fn defer(&mut self, id: u32, wire: Wire) -> Option<Line> {
+    pub(crate) fn defer(&mut self, id: u32, wire: Wire) -> Option<DeferredReply> {
         let line = match &self.target {
-            Target::Link(link) => Line::Link(serving_context::keep(link, id, wire)?),
+            Target::Link(link) => DeferredReply::Link(serving_context::keep(link, id, wire)?),
             Target::Memory(_) => {
                 let mailbox = Arc::<Mailbox>::default();
                 self.target = Target::Mailbox(Arc::clone(&mailbox));
-                Line::Mailbox(mailbox)
+                DeferredReply::Mailbox(mailbox)
             }
             Target::Shared(..) | Target::Mailbox(_) => return None,
         };

@@ -12,7 +12,7 @@ use super::host::Keeper;
 use crate::conn::{Ended, Kept, Mailbox, Onward, Turn};
 
 /// Destination of a later answer.
-pub(crate) enum Line {
+pub(crate) enum DeferredReply {
     Link(OverLink),
     Mailbox(Arc<Mailbox>),
 }
@@ -34,24 +34,24 @@ pub(crate) struct OverLink {
     pub(super) counted: Option<Arc<Client>>,
 }
 
-impl Line {
+impl DeferredReply {
     /// Returns a sink for the answer, which [`end`](Self::end) delivers.
     pub(crate) fn sink(&self) -> Sink {
         match self {
-            Line::Link(way) => {
+            DeferredReply::Link(way) => {
                 let sink = Sink::to_shared(Arc::clone(&way.link), Arc::clone(&way.turn));
                 sink.of(&way.common.status)
             }
-            Line::Mailbox(_) => Sink::to_memory(Vec::new()),
+            DeferredReply::Mailbox(_) => Sink::to_memory(Vec::new()),
         }
     }
 
-    /// Delivers the answer in `sink`, which this line returned.
+    /// Delivers the answer in `sink`, which this deferred reply returned.
     pub(crate) fn end(self, sink: Sink) {
         match self {
-            Line::Link(way) if sink.broken() => way.link.close(),
-            Line::Link(_) => {}
-            Line::Mailbox(mailbox) => {
+            DeferredReply::Link(way) if sink.broken() => way.link.close(),
+            DeferredReply::Link(_) => {}
+            DeferredReply::Mailbox(mailbox) => {
                 if let Kept::Reply(message) = sink.into_memory() {
                     mailbox.deliver(message);
                 }
@@ -69,19 +69,19 @@ impl Line {
     /// Reports whether the answer is no longer awaited.
     pub(crate) fn is_cancelled(&self) -> bool {
         match self {
-            Line::Link(way) => way.turn.is_cancelled(way.request),
-            Line::Mailbox(mailbox) => mailbox.is_closed(),
+            DeferredReply::Link(way) => way.turn.is_cancelled(way.request),
+            DeferredReply::Mailbox(mailbox) => mailbox.is_closed(),
         }
     }
 }
 
-impl Onward for Line {
+impl Onward for DeferredReply {
     fn deliver(self: Box<Self>, message: Vec<u8>) {
-        Line::deliver(*self, message);
+        DeferredReply::deliver(*self, message);
     }
 
     fn is_cancelled(&self) -> bool {
-        Line::is_cancelled(self)
+        DeferredReply::is_cancelled(self)
     }
 }
 

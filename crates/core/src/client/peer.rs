@@ -17,7 +17,7 @@ use oxorb_transport::{Address, Link, Properties, Surroundings, Target, connect_f
 
 use super::Timing;
 use super::cache::{Cache, LOOK};
-use super::kept::{Kept, Key};
+use super::idle_connections::{IdleConnections, Key};
 use super::level::Levels;
 use super::link::ClientLink;
 use super::selection::{Owner, Selection, SharingKey};
@@ -38,7 +38,7 @@ pub(crate) struct Peer {
     options: Arc<Options>,
     cache: Arc<Cache>,
     /// Connections that are not in use (`ClientConnections::Cached`).
-    idle: Mutex<Kept>,
+    idle: Mutex<IdleConnections>,
     /// Connections that many calls share, and buffers of oneways.
     pub(crate) shared: Levels,
     threads: Arc<Threads>,
@@ -62,7 +62,7 @@ crate::threads::sync::thread_local! {
     /// Private connections of this thread, by peer. All are dropped when the thread ends. When it opens its next
     /// connection, it drops connections of peers that no longer exist or were shut down (which closed the connections,
     /// but did not free their descriptors), and idle connections that their servers have closed.
-    static PRIVATE: RefCell<Kept> = const { RefCell::new(Kept::new()) };
+    static PRIVATE: RefCell<IdleConnections> = const { RefCell::new(IdleConnections::new()) };
 }
 
 impl Peer {

@@ -23,7 +23,7 @@ pub(super) struct Key {
 /// The connection that was put in last is not hashed, so that a thread that calls one object pays for a comparison
 /// only. Once there has been a connection for each key, nothing here allocates.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct IdleConnections {
     last: Option<(Key, Box<ClientLink>)>,
     /// All other connections. In each list, the connection that has been idle longest comes first. `None` until there
     /// is a second connection.
@@ -38,10 +38,10 @@ const KEPT_ASIDE: usize = 2 << 20;
 /// Boxed, because each call moves them several times.
 type Links = Vec<Box<ClientLink>>;
 
-impl Kept {
+impl IdleConnections {
     /// Returns an empty collection.
-    pub(super) const fn new() -> Kept {
-        Kept { last: None, others: None, count: 0 }
+    pub(super) const fn new() -> IdleConnections {
+        IdleConnections { last: None, others: None, count: 0 }
     }
 
     /// Returns the number of connections.

@@ -20,7 +20,7 @@ pub(crate) type Reply = ReplyIn<'static>;
 
 /// Reply in the receive buffer of its connection. Dropping it returns the connection.
 pub(crate) struct ReplyIn<'r> {
-    orb: Whose<'r>,
+    orb: OrbHandle<'r>,
     source: Source<'r>,
     status: ReplyStatus,
     /// Position at which the results begin.
@@ -38,7 +38,7 @@ pub enum Answered<'r> {
 }
 
 /// ORB of a reply.
-enum Whose<'r> {
+enum OrbHandle<'r> {
     Lent(&'r Orb),
     Own(Orb),
 }
@@ -81,7 +81,7 @@ impl Reply {
     ) -> Reply {
         let dialect = link.session.told.dialect(giop_minor);
         Reply {
-            orb: Whose::Own(orb.clone()),
+            orb: OrbHandle::Own(orb.clone()),
             status: answer.status,
             body: answer.body,
             dialect,
@@ -92,7 +92,7 @@ impl Reply {
     /// Returns the reply that came over a connection which calls share.
     pub(super) fn of_answer(orb: &Orb, answer: replies::Answer) -> Reply {
         Reply {
-            orb: Whose::Own(orb.clone()),
+            orb: OrbHandle::Own(orb.clone()),
             status: answer.header.status,
             body: answer.header.body,
             dialect: answer.dialect,
@@ -109,7 +109,7 @@ impl Reply {
         let parsed = Frame::parse(&message).and_then(|frame| oxorb_giop::Reply::parse(&frame));
         let parsed = parsed.map_err(|_| raise::BAD_REPLY)?;
         Ok(Reply {
-            orb: Whose::Own(orb.clone()),
+            orb: OrbHandle::Own(orb.clone()),
             status: parsed.status,
             body: parsed.body,
             dialect,
@@ -129,7 +129,7 @@ impl<'r> ReplyIn<'r> {
         dialect: Dialect,
     ) -> ReplyIn<'r> {
         ReplyIn {
-            orb: Whose::Lent(orb),
+            orb: OrbHandle::Lent(orb),
             source: Source::Lent(peer, Some(link)),
             status: ReplyStatus::NO_EXCEPTION,
             body,
@@ -140,8 +140,8 @@ impl<'r> ReplyIn<'r> {
     #[inline(always)]
     fn orb(&self) -> &Orb {
         match &self.orb {
-            Whose::Lent(orb) => orb,
-            Whose::Own(orb) => orb,
+            OrbHandle::Lent(orb) => orb,
+            OrbHandle::Own(orb) => orb,
         }
     }
 

@@ -192,7 +192,7 @@ impl Buffer {
 
     /// Runs the thread: sends due oneways until there have been none for a while.
     fn run(&self, peer: &Arc<Peer>, bandwidth: u32) {
-        let mut way = None;
+        let mut oneway_link = None;
         let mut spare = Vec::new();
         let mut others = Vec::new();
         let mut idle_since = clock::now();
@@ -215,7 +215,7 @@ impl Buffer {
                 state.time = None;
                 state.urgent = false;
                 drop(state);
-                let sent = transmit(peer, &others, &mut way, bandwidth, &spare);
+                let sent = transmit(peer, &others, &mut oneway_link, bandwidth, &spare);
                 // Both buffers are kept as long as the thread runs, because they are bounded and would soon grow again.
                 spare.clear();
                 idle_since = clock::now();
@@ -267,7 +267,7 @@ impl State {
 }
 
 /// Connection of the thread, and its peer.
-struct Way {
+struct OnewayLink {
     to: Arc<Peer>,
     link: Arc<dyn Link>,
 }
@@ -277,24 +277,28 @@ struct Way {
 fn transmit(
     peer: &Arc<Peer>,
     others: &[Weak<Peer>],
-    way: &mut Option<Way>,
+    oneway_link: &mut Option<OnewayLink>,
     bandwidth: u32,
     octets: &[u8],
 ) -> Result<(), SystemException> {
     // The server answers no oneway, so any input means that the connection is ending.
-    if let Some(old) = way.take_if(|way| way.link.has_input().unwrap_or(true)) {
+    if let Some(old) =
+        oneway_link.take_if(|oneway_link| oneway_link.link.has_input().unwrap_or(true))
+    {
         old.give_up();
     }
     let alive: Vec<Arc<Peer>> = others.iter().filter_map(Weak::upgrade).collect();
     let may: Vec<&Arc<Peer>> = std::iter::once(peer).chain(&alive).collect();
     // A connection that carried earlier messages may lead to a server that must not receive these.
-    if let Some(old) = way.take_if(|way| !may.iter().any(|to| Arc::ptr_eq(to, &way.to))) {
+    if let Some(old) =
+        oneway_link.take_if(|oneway_link| !may.iter().any(|to| Arc::ptr_eq(to, &oneway_link.to)))
+    {
         old.link.close();
     }
     let options = peer.options();
     let mut fresh = false;
     loop {
-        let current = match way {
+        let current = match oneway_link {
             Some(current) => current,
             None => {
                 fresh = true;
@@ -302,14 +306,14 @@ fn transmit(
                 let (won, link, _) = Peer::connect_first(&may, timing, &mut Vec::new(), None)?;
                 let to = Arc::clone(may[won]);
                 pace(&*link, bandwidth);
-                way.insert(Way { to, link })
+                oneway_link.insert(OnewayLink { to, link })
             }
         };
         let _ = current.link.set_write_timeout(Some(options.stall_timeout));
         let Err(failed) = current.link.write(&mut [IoSlice::new(octets)]) else {
             return Ok(());
         };
-        if let Some(broken) = way.take() {
+        if let Some(broken) = oneway_link.take() {
             broken.give_up();
         }
         if fresh || failed.written != 0 {
@@ -318,7 +322,7 @@ fn transmit(
     }
 }
 
-impl Way {
+impl OnewayLink {
     fn give_up(self) {
         self.link.close();
         self.to.lost();

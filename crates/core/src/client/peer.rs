@@ -323,12 +323,12 @@ impl Peer {
         let losses: Vec<u32> = peers.iter().map(|peer| peer.losses()).collect();
         let targets: Vec<Target<'_>> =
             peers.iter().map(|peer| (peer.protocol.transport(), &peer.address)).collect();
-        let around = Around { threads: &peers[0].threads, mark };
-        let mut connected = connect_first_with(&targets, limit, &around);
+        let context = RaceContext { threads: &peers[0].threads, mark };
+        let mut connected = connect_first_with(&targets, limit, &context);
         let exhausted = oxorb_sys::descriptor::exhausted;
         // If no descriptor is free, an idle connection is closed to free one.
         while connected.is_err() && exhausted() && make_room(&peers[0].cache) {
-            connected = connect_first_with(&targets, limit, &around);
+            connected = connect_first_with(&targets, limit, &context);
         }
         match connected {
             Ok((won, link)) => {
@@ -462,12 +462,12 @@ impl Peer {
 }
 
 /// Threads and clock of the ORB, and the DSCP of the call, for connecting.
-struct Around<'a> {
+struct RaceContext<'a> {
     threads: &'a Threads,
     mark: Option<u8>,
 }
 
-impl Surroundings for Around<'_> {
+impl Surroundings for RaceContext<'_> {
     /// Starts a thread as urgent as the caller, which waits for it.
     fn look_up(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         let (purpose, priority) = (Purpose::LookUp, rt::thread_priority());

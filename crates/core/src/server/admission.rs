@@ -14,7 +14,7 @@ use super::client::Client;
 use super::connection::{Connection, PAUSE};
 use super::home::Home;
 use super::large_replies;
-use super::owed::{self, Owed};
+use super::reply_memory::{self, ReplyMemory};
 use super::session::Next;
 use crate::Incident;
 use crate::error::raise;
@@ -27,22 +27,22 @@ pub(super) struct Expected {
     client: Arc<Client>,
     /// Operation, as a hash of [`large_replies::hash`].
     operation: u32,
-    owed: Option<Owed>,
+    memory: Option<ReplyMemory>,
 }
 
 impl Expected {
     /// Records the size of the reply, and returns the reservation to the sender of the reply.
-    pub(super) fn came(mut self, octets: usize) -> Option<Owed> {
-        owed::remember(&self.client, self.operation, octets);
-        self.owed.take()
+    pub(super) fn came(mut self, octets: usize) -> Option<ReplyMemory> {
+        reply_memory::remember(&self.client, self.operation, octets);
+        self.memory.take()
     }
 }
 
 impl Drop for Expected {
     /// Records that the reply was small, so that the next reply of the operation is expected to be smaller.
     fn drop(&mut self) {
-        if self.owed.is_some() {
-            owed::remember(&self.client, self.operation, 0);
+        if self.memory.is_some() {
+            reply_memory::remember(&self.client, self.operation, 0);
         }
     }
 }
@@ -108,9 +108,9 @@ impl Connection {
                 false => Room::Found(None),
             };
         }
-        match Owed::expect(client, octets, &shared.options) {
+        match ReplyMemory::expect(client, octets, &shared.options) {
             None => Room::None,
-            owed => Room::Found(Some(Expected { client: Arc::clone(client), operation, owed })),
+            memory => Room::Found(Some(Expected { client: Arc::clone(client), operation, memory })),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::owed;
+use super::reply_memory;
 use super::share::Share;
 use crate::threads::sync::atomic::{AtomicUsize, Ordering};
 
@@ -52,6 +52,6 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        owed::forget(self);
+        reply_memory::forget(self);
     }
 }

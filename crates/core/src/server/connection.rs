@@ -15,8 +15,8 @@ use super::host::{Host, Parts};
 use super::intake::Intake;
 use super::lane::serving_lane;
 use super::lane_memory::{Memory, Pair};
-use super::owed;
 use super::registry::Admitted;
+use super::reply_memory;
 use super::serving_context::{self, ServingContext};
 use super::session::{Caller, Next, Session, refuse};
 use super::status::{Origin, Status};
@@ -305,7 +305,7 @@ impl Connection {
     /// Serves the message that the inbox announces, or assigns it to another thread.
     #[inline(always)]
     fn serve_message(&mut self, context: &ServingContext, orb: &impl Host, home: &Home) -> Next {
-        let large = owed::any();
+        let large = reply_memory::any();
         if large && let Err(refused) = self.admit(orb.shared(), home) {
             self.sink.expect(None);
             return refused;

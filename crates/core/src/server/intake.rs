@@ -8,7 +8,7 @@ use oxorb_transport::{LARGE, Link};
 
 use super::client::Client;
 use super::host::Parts;
-use super::owed;
+use super::reply_memory;
 use super::share::{Buffer, Claim, Limits, SMALL};
 use super::status::Status;
 use crate::conn::Ended;
@@ -136,9 +136,9 @@ impl Intake {
         let same = self.kept.covers(spare) && self.kept.octets() <= spare;
         if !same && !self.kept.keep(spare, options) {
             inbox.shrink_to(SMALL);
-            owed::freed(octets.max(spare));
+            reply_memory::freed(octets.max(spare));
         } else if octets > spare {
-            owed::freed(octets - spare);
+            reply_memory::freed(octets - spare);
         }
     }
 

@@ -47,12 +47,12 @@ mod listener;
 #[cfg(all(test, feature = "model"))]
 mod model;
 mod modules;
-mod owed;
 mod per_connection;
 mod queue;
 mod rate_groups;
 mod reactor;
 mod registry;
+mod reply_memory;
 mod reserve;
 mod serving_context;
 mod session;

@@ -20,7 +20,7 @@ use super::lane::Lane;
 use super::session::{Caller, Next};
 use super::share::{Encoding, Values};
 use super::status::Status;
-use super::{Sink, admission, owed, takeover_thread};
+use super::{Sink, admission, reply_memory, takeover_thread};
 use crate::Incident;
 use crate::conn::{Turn, serve_beside};
 use crate::scheduler::budget::Desk;
@@ -155,7 +155,7 @@ pub(super) fn encoded() -> Option<Encoding> {
 /// Records the size of the reply to this thread's request.
 pub(super) fn remember_reply(client: &Client, request: &Request<'_>, octets: usize) {
     if with(|context| context.request.get()) == Some(request.id) {
-        owed::remember(client, admission::hash(request), octets);
+        reply_memory::remember(client, admission::hash(request), octets);
     }
 }
 

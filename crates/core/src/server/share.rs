@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use super::client::Client;
 use super::large_replies::LargeReplies;
-use super::owed;
+use super::reply_memory;
 use crate::options::Options;
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
@@ -277,7 +277,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        owed::freed(self.release());
+        reply_memory::freed(self.release());
     }
 }
 
@@ -339,7 +339,7 @@ impl Values {
 impl Drop for Values {
     fn drop(&mut self) {
         self.client.share.return_values(self.octets);
-        owed::freed(self.octets);
+        reply_memory::freed(self.octets);
     }
 }
 
@@ -403,7 +403,7 @@ impl Buffer {
     fn release(&mut self) {
         if let Some(client) = &self.client {
             client.share.buffers.fetch_sub(self.octets, Ordering::SeqCst);
-            owed::freed(self.octets);
+            reply_memory::freed(self.octets);
         }
         self.octets = 0;
         self.covered = SMALL;

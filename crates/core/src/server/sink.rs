@@ -14,7 +14,7 @@ use super::admission::Expected;
 use super::client::Client;
 use super::deferred_reply::DeferredReply;
 use super::large_replies::LARGE;
-use super::owed::Owed;
+use super::reply_memory::ReplyMemory;
 use super::serving_context;
 use super::share::{Buffer, SMALL};
 use super::status::Status;
@@ -253,7 +253,7 @@ impl Sink {
         if let Target::Link(link) | Target::Shared(link, _) = &self.target {
             // The message already exists, so it counts regardless of the limits.
             let large = message.len() > SMALL;
-            let _owed = large.then(|| Owed::acknowledge(self.client(), message.len()));
+            let _memory = large.then(|| ReplyMemory::acknowledge(self.client(), message.len()));
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
             self.broken |= link.write(&mut [IoSlice::new(message)]).is_err();
@@ -377,11 +377,11 @@ impl Sink {
                 None
             }
         };
-        let owed = match expected {
-            Some(owed) => owed.came(octets, options),
-            None => Owed::incur(self.client(), octets, options),
+        let memory = match expected {
+            Some(memory) => memory.came(octets, options),
+            None => ReplyMemory::incur(self.client(), octets, options),
         };
-        if let Some(_owed) = owed {
+        if let Some(_memory) = memory {
             drop(encoding);
             return self.write(options, wire, reply);
         }

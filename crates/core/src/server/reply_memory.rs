@@ -76,43 +76,47 @@ pub(super) fn forget(client: &Client) {
 }
 
 /// Large reply that is expected or being written.
-pub(super) struct Owed {
+pub(super) struct ReplyMemory {
     client: Option<Arc<Client>>,
     octets: usize,
     /// Whether the reply exists.
     under_way: bool,
 }
 
-impl Owed {
+impl ReplyMemory {
     /// Counts a reply; `None` if it exceeds the limits.
     pub(super) fn incur(
         client: Option<&Arc<Client>>,
         octets: usize,
         options: &Options,
-    ) -> Option<Owed> {
+    ) -> Option<ReplyMemory> {
         let limits = Limits::of(options);
         let fits = client.is_none_or(|client| client.share.take_reply(octets, limits));
-        fits.then(|| Owed::new(client, octets).under_way(octets))
+        fits.then(|| ReplyMemory::new(client, octets).under_way(octets))
     }
 
     /// Counts an existing reply regardless of the limits.
-    pub(super) fn acknowledge(client: Option<&Arc<Client>>, octets: usize) -> Owed {
+    pub(super) fn acknowledge(client: Option<&Arc<Client>>, octets: usize) -> ReplyMemory {
         let unlimited = Limits::UNLIMITED;
         if let Some(client) = client {
             client.share.take_reply(octets, unlimited);
         }
-        Owed::new(client, octets).under_way(octets)
+        ReplyMemory::new(client, octets).under_way(octets)
     }
 
     /// Reserves for a reply before its request runs; returns `None` if it currently exceeds the limits.
-    pub(super) fn expect(client: &Arc<Client>, octets: usize, options: &Options) -> Option<Owed> {
+    pub(super) fn expect(
+        client: &Arc<Client>,
+        octets: usize,
+        options: &Options,
+    ) -> Option<ReplyMemory> {
         let fits = client.share.expect_reply(octets, Limits::of(options));
-        fits.then(|| Owed::new(Some(client), octets))
+        fits.then(|| ReplyMemory::new(Some(client), octets))
     }
 
     /// Converts the reservation to the actual size of the reply; `None` if it is larger and exceeds
     /// the limits.
-    pub(super) fn came(mut self, octets: usize, options: &Options) -> Option<Owed> {
+    pub(super) fn came(mut self, octets: usize, options: &Options) -> Option<ReplyMemory> {
         let limits = Limits::of(options);
         let share = self.client.as_ref().map(|client| &client.share);
         if share.is_some_and(|share| !share.resize_reply(self.octets, octets, limits)) {
@@ -122,12 +126,12 @@ impl Owed {
         Some(self.under_way(octets))
     }
 
-    fn new(client: Option<&Arc<Client>>, octets: usize) -> Owed {
+    fn new(client: Option<&Arc<Client>>, octets: usize) -> ReplyMemory {
         LARGE.fetch_add(1, Ordering::Relaxed);
-        Owed { client: client.cloned(), octets, under_way: false }
+        ReplyMemory { client: client.cloned(), octets, under_way: false }
     }
 
-    fn under_way(mut self, octets: usize) -> Owed {
+    fn under_way(mut self, octets: usize) -> ReplyMemory {
         self.under_way = true;
         let now = OCTETS.fetch_add(octets, Ordering::Relaxed) + octets;
         MOST.fetch_max(now, Ordering::Relaxed);
@@ -136,7 +140,7 @@ impl Owed {
 }
 
 /// Releases the octets of a reply that was written or lost, or never made.
-impl Drop for Owed {
+impl Drop for ReplyMemory {
     fn drop(&mut self) {
         LARGE.fetch_sub(1, Ordering::Relaxed);
         if let Some(client) = &self.client {

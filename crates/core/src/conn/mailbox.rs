@@ -10,7 +10,7 @@ use crate::threads::lock::Mutex;
 use crate::threads::sync::thread::{self, Thread};
 
 /// Path on which an answer for another caller is forwarded.
-pub(crate) trait Onward: Send {
+pub(crate) trait ReplyForwarder: Send {
     /// Sends the answer.
     fn deliver(self: Box<Self>, message: Vec<u8>);
 
@@ -37,7 +37,7 @@ enum State {
     Empty,
     Awaited(Waker),
     /// State before the answer, which is to be forwarded.
-    Onward(Box<dyn Onward>),
+    Forwarding(Box<dyn ReplyForwarder>),
     Arrived(Vec<u8>),
     /// State after the answer was taken, or when no task awaits it any more.
     Closed,
@@ -54,23 +54,23 @@ impl Mailbox {
                 drop(state);
                 waker.wake();
             }
-            State::Onward(line) => {
+            State::Forwarding(forwarder) => {
                 drop(state);
-                line.deliver(message);
+                forwarder.deliver(message);
             }
             State::Arrived(_) | State::Closed => {}
         }
     }
 
-    /// Forwards the answer over `line`, at once if it has arrived.
-    pub(crate) fn send_on(&self, line: Box<dyn Onward>) {
+    /// Forwards the answer over `forwarder`, at once if it has arrived.
+    pub(crate) fn send_on(&self, forwarder: Box<dyn ReplyForwarder>) {
         let mut state = self.0.lock();
         match mem::replace(&mut *state, State::Closed) {
             State::Arrived(message) => {
                 drop(state);
-                line.deliver(message);
+                forwarder.deliver(message);
             }
-            _ => *state = State::Onward(line),
+            _ => *state = State::Forwarding(forwarder),
         }
     }
 
@@ -117,7 +117,7 @@ impl Mailbox {
     pub(crate) fn is_closed(&self) -> bool {
         match &*self.0.lock() {
             State::Closed => true,
-            State::Onward(line) => line.is_cancelled(),
+            State::Forwarding(forwarder) => forwarder.is_cancelled(),
             State::Empty | State::Awaited(_) | State::Arrived(_) => false,
         }
     }

@@ -9,7 +9,7 @@ use super::Sink;
 use super::client::Client;
 use super::connection::ConnectionShared;
 use super::host::Keeper;
-use crate::conn::{Ended, Kept, Mailbox, Onward, Turn};
+use crate::conn::{Ended, Kept, Mailbox, ReplyForwarder, Turn};
 
 /// Destination of a later answer.
 pub(crate) enum DeferredReply {
@@ -75,7 +75,7 @@ impl DeferredReply {
     }
 }
 
-impl Onward for DeferredReply {
+impl ReplyForwarder for DeferredReply {
     fn deliver(self: Box<Self>, message: Vec<u8>) {
         DeferredReply::deliver(*self, message);
     }

@@ -2,7 +2,7 @@
 //!
 //! The client half and the server half use this module, and neither of them refers to the other.
 
-mod beside;
+mod blocking_hooks;
 mod calls;
 mod channel;
 mod ended;
@@ -11,7 +11,9 @@ mod offer;
 mod place;
 mod turn;
 
-pub(crate) use beside::{Beside, serve_beside, serves_beside, step_aside, wait_beside};
+pub(crate) use blocking_hooks::{
+    BlockingHooks, serve_beside, serves_beside, step_aside, wait_beside,
+};
 pub(crate) use calls::{Calls, MAX_OFFERS, TICK};
 pub(crate) use channel::{
     Event, Receiver, Wait, send_encoded, send_written, write_message, write_message_within,

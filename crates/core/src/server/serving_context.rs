@@ -88,7 +88,7 @@ pub(super) fn serving<R>(
     connection: &mut Connection,
     serve: impl FnOnce(&ServingContext, &mut Connection) -> R,
 ) -> (R, bool) {
-    serve_beside(&takeover_thread::BESIDE);
+    serve_beside(&takeover_thread::HOOKS);
     CONTEXT.with(|context| {
         let detached = connection.is_detached();
         context.request.set(None);

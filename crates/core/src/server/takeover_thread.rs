@@ -25,7 +25,7 @@ use super::home::Home;
 use super::host::Host;
 use super::per_connection;
 use super::serving_context::{self, ServingContext};
-use crate::conn::Beside;
+use crate::conn::BlockingHooks;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::attributed;
 
@@ -37,7 +37,7 @@ const MAX_TAKEOVER_THREADS: usize = 256;
 static TAKEOVER_THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Actions of serving threads before they block.
-pub(super) static BESIDE: Beside = Beside {
+pub(super) static HOOKS: BlockingHooks = BlockingHooks {
     step_aside: || {
         serving_context::with(|context| {
             drop(context.encoding.take());

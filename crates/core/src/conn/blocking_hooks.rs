@@ -9,7 +9,7 @@ use std::time::Duration;
 use oxorb_transport::Link;
 
 /// Server's part of a wait, for the connection that the current thread serves.
-pub(crate) struct Beside {
+pub(crate) struct BlockingHooks {
     /// Hands the connection to another thread for reading.
     pub(crate) step_aside: fn(),
     /// Waits for the reply and for the connection; see [`wait_beside`].
@@ -17,31 +17,31 @@ pub(crate) struct Beside {
 }
 
 crate::threads::sync::thread_local! {
-    static BESIDE: Cell<Option<&'static Beside>> = const { Cell::new(None) };
+    static HOOKS: Cell<Option<&'static BlockingHooks>> = const { Cell::new(None) };
 }
 
 /// Registers the serving part of this thread, for the life of the thread.
-pub(crate) fn serve_beside(beside: &'static Beside) {
-    BESIDE.with(|mine| mine.set(Some(beside)));
+pub(crate) fn serve_beside(hooks: &'static BlockingHooks) {
+    HOOKS.with(|mine| mine.set(Some(hooks)));
 }
 
 /// Hands the connection that this thread serves, if any, to another thread for reading, because this thread is about to
 /// block for something other than a reply on its own link.
 pub(crate) fn step_aside() {
-    if let Some(beside) = BESIDE.with(Cell::get) {
-        (beside.step_aside)();
+    if let Some(hooks) = HOOKS.with(Cell::get) {
+        (hooks.step_aside)();
     }
 }
 
 /// Reports whether this thread serves a connection.
 #[inline(always)]
 pub(crate) fn serves_beside() -> bool {
-    BESIDE.with(Cell::get).is_some()
+    HOOKS.with(Cell::get).is_some()
 }
 
 /// Waits, in a thread that serves a connection, until `reply` has input or `limit` has passed; if input arrives on the
 /// served connection meanwhile, another thread takes the connection over. Returns whether it waited at all.
 #[inline]
 pub(crate) fn wait_beside(reply: &dyn Link, limit: Option<Duration>) -> bool {
-    BESIDE.with(Cell::get).is_some_and(|beside| (beside.wait)(reply, limit))
+    HOOKS.with(Cell::get).is_some_and(|hooks| (hooks.wait)(reply, limit))
 }

@@ -10,8 +10,8 @@ use crate::options::PoolThread;
 use crate::scheduler::Scheduled;
 use crate::scheduler::budget::Described;
 use crate::server::{
-    self, Caller, Connection, DispatchingModules, Followers, Home, Host, Keeper, Lane, Next, Parts,
-    Registry, Sink, Takeover,
+    self, Caller, Connection, ConnectionOwner, DispatchingModules, Followers, Host, Keeper, Lane,
+    Next, Parts, Registry, Sink, Takeover,
 };
 use crate::shared::Shared;
 use crate::threads::sync::attributed::Builder;
@@ -115,14 +115,14 @@ impl Keeper for Inner {
     fn take_over(
         self: Arc<Self>,
         builder: Builder,
-        home: Home,
+        owner: ConnectionOwner,
         connection: Connection,
         last: fn(),
     ) -> Result<(), Option<Box<Connection>>> {
-        server::start_takeover(builder, &Orb { inner: self }, home, connection, last)
+        server::start_takeover(builder, &Orb { inner: self }, owner, connection, last)
     }
 
-    fn serve_detached(self: Arc<Self>, connection: &mut Connection, home: &Home) {
-        connection.serve_detached(&Orb { inner: self }, home);
+    fn serve_detached(self: Arc<Self>, connection: &mut Connection, owner: &ConnectionOwner) {
+        connection.serve_detached(&Orb { inner: self }, owner);
     }
 }

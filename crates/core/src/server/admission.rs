@@ -12,7 +12,7 @@ use oxorb_giop::{MessageType, Request, Response};
 
 use super::client::Client;
 use super::connection::{Connection, PAUSE};
-use super::home::Home;
+use super::connection_owner::ConnectionOwner;
 use super::large_replies;
 use super::reply_memory::{self, ReplyMemory};
 use super::session::Next;
@@ -58,7 +58,7 @@ impl Connection {
     /// Reserves for the reply to the request that the inbox announces, or waits for it. `Err` if the request was
     /// refused.
     #[cold]
-    pub(super) fn admit(&mut self, shared: &Shared, home: &Home) -> Result<(), Next> {
+    pub(super) fn admit(&mut self, shared: &Shared, owner: &ConnectionOwner) -> Result<(), Next> {
         let mut since = None;
         loop {
             match self.seek(shared) {
@@ -75,7 +75,7 @@ impl Connection {
                 shared.note(Incident::RepliesNotTaken, || self.link.peer(), what);
                 clock::now()
             });
-            let waits = matches!(home, Home::Thread(_)) && !shared.is_closing();
+            let waits = matches!(owner, ConnectionOwner::Thread(_)) && !shared.is_closing();
             if !waits || clock::since(began) >= shared.options.reply_wait {
                 let goes_on = self.refuse(shared, raise::TOO_MANY_REPLIES);
                 return Err(if goes_on { Next::Message } else { Next::Close });

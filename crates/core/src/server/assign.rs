@@ -19,8 +19,8 @@ use oxorb_giop::{Message, MessageType, Request};
 use oxorb_object::{SystemException, Urgency};
 
 use super::connection::Connection;
+use super::connection_owner::ConnectionOwner;
 use super::dropping::Dropping;
-use super::home::Home;
 use super::host::{Host, Keeper};
 use super::lane::Lane;
 use super::modules::{DispatchingModules, Due};
@@ -55,11 +55,11 @@ pub(super) struct Detached {
 #[cold]
 pub(super) fn assign(
     orb: &impl Host,
-    home: &Home,
+    owner: &ConnectionOwner,
     context: &ServingContext,
     connection: &mut Connection,
 ) -> Next {
-    let assigned = match assigned(orb, home, context, connection) {
+    let assigned = match assigned(orb, owner, context, connection) {
         Ok(Some(assigned)) => assigned,
         Ok(None) => return connection.run(orb, context),
         Err(exception) => return refuse(orb.shared(), connection, exception),
@@ -105,7 +105,7 @@ enum Assigned<'o> {
 /// Chooses the threads for a request; `None` for the thread that read it.
 fn assigned<'o>(
     orb: &'o impl Host,
-    home: &Home,
+    owner: &ConnectionOwner,
     context: &ServingContext,
     connection: &mut Connection,
 ) -> Result<Option<Assigned<'o>>, SystemException> {
@@ -138,9 +138,9 @@ fn assigned<'o>(
     let by_filter = picked.is_some();
     let demoted = match by_filter {
         true => None,
-        false => demoted(orb, home, context, &caller, &request, key),
+        false => demoted(orb, owner, context, &caller, &request, key),
     };
-    let Some(lane) = picked.or(demoted).or_else(|| home.assigns().cloned()) else {
+    let Some(lane) = picked.or(demoted).or_else(|| owner.assigns().cloned()) else {
         return Ok(None);
     };
     see_to_connection(orb, &mut caller, &request, key);
@@ -158,14 +158,14 @@ fn assigned<'o>(
 /// Returns the lane that serves a request because the request is beyond its budget.
 fn demoted(
     orb: &impl Host,
-    home: &Home,
+    owner: &ConnectionOwner,
     context: &ServingContext,
     caller: &Caller<'_>,
     request: &Request<'_>,
     key: &[u8],
 ) -> Option<Arc<Lane>> {
     let ledger = orb.shared().budgets.as_ref()?;
-    let lowest = home.lowest()?;
+    let lowest = owner.lowest()?;
     let asked = Asked {
         key,
         operation: request.operation,
@@ -223,7 +223,11 @@ impl Connection {
     /// Takes the request that was read ahead off its connection. `None` if it stays, for the next reader of the
     /// connection: the connection's requests run one after another, the limit of concurrent requests is reached, or it
     /// is not a request.
-    pub(super) fn next_detached(&mut self, orb: &impl Host, home: &Home) -> Option<Detached> {
+    pub(super) fn next_detached(
+        &mut self,
+        orb: &impl Host,
+        owner: &ConnectionOwner,
+    ) -> Option<Detached> {
         let most = orb.options().max_requests_per_connection;
         if most <= 1 || self.common.status.kept() + 1 >= most {
             return None;
@@ -238,7 +242,7 @@ impl Connection {
         if !is_request {
             return None;
         }
-        let connection = serving(orb, home, self, |context, connection| {
+        let connection = serving(orb, owner, self, |context, connection| {
             connection.inbox.poll().ok()??;
             let (mut caller, inbox, _) = connection.parts(context);
             let frame = inbox.frame();
@@ -290,13 +294,13 @@ impl Detached {
     }
 
     /// Serves the request in the calling thread, which serves this ORB.
-    pub(super) fn serve(self, orb: &impl Host, home: &Home) {
-        self.serve_by(|_, connection| connection.serve_detached(orb, home));
+    pub(super) fn serve(self, orb: &impl Host, owner: &ConnectionOwner) {
+        self.serve_by(|_, connection| connection.serve_detached(orb, owner));
     }
 
     /// Serves the request in a calling thread that holds no ORB.
-    pub(super) fn serve_alone(self, home: &Home) {
-        self.serve_by(|orb, connection| Arc::clone(orb).serve_detached(connection, home));
+    pub(super) fn serve_alone(self, owner: &ConnectionOwner) {
+        self.serve_by(|orb, connection| Arc::clone(orb).serve_detached(connection, owner));
     }
 
     fn serve_by(mut self, serve: impl FnOnce(&Arc<dyn Keeper>, &mut Connection)) {
@@ -324,12 +328,12 @@ impl Drop for Detached {
     }
 }
 
-impl Home {
+impl ConnectionOwner {
     /// Returns the lane if its requests are served by threads other than the one that reads them.
     pub(super) fn assigns(&self) -> Option<&Arc<Lane>> {
         match self {
-            Home::Lane(lane) if lane.plan.serving != Serving::Reader => Some(lane),
-            Home::Lane(_) | Home::Thread(_) => None,
+            ConnectionOwner::Lane(lane) if lane.plan.serving != Serving::Reader => Some(lane),
+            ConnectionOwner::Lane(_) | ConnectionOwner::Thread(_) => None,
         }
     }
 }
@@ -376,7 +380,7 @@ impl Lane {
         }
         // If the system starts no thread, the request is dropped, which answers it with an exception.
         let started = self.spawn(orb, move |lane, orb| {
-            request.serve(orb, &Home::Lane(Arc::clone(lane)));
+            request.serve(orb, &ConnectionOwner::Lane(Arc::clone(lane)));
             lane.dynamic.fetch_sub(1, Ordering::SeqCst);
         });
         if started.is_err() {
@@ -386,10 +390,10 @@ impl Lane {
 
     /// Runs a worker thread of the lane: serves requests from the lane's queue.
     pub(super) fn work_queue(self: &Arc<Self>, orb: &impl Host) {
-        let home = Home::Lane(Arc::clone(self));
+        let owner = ConnectionOwner::Lane(Arc::clone(self));
         while let Some(queue) = &self.queue {
             match queue.wait(super::lane::TICK) {
-                Some(work) => self.serve_work(orb, &home, work),
+                Some(work) => self.serve_work(orb, &owner, work),
                 None if queue.has_ended() || self.is_over(orb) => return,
                 None => {}
             }
@@ -397,10 +401,10 @@ impl Lane {
     }
 
     /// Serves work from the queue.
-    pub(super) fn serve_work(&self, orb: &impl Host, home: &Home, work: Work) {
+    pub(super) fn serve_work(&self, orb: &impl Host, owner: &ConnectionOwner, work: Work) {
         match work {
-            Work::Connection(connection) => self.serve_own(orb, home, connection),
-            Work::Request(request) => request.serve(orb, home),
+            Work::Connection(connection) => self.serve_own(orb, owner, connection),
+            Work::Request(request) => request.serve(orb, owner),
         }
     }
 }

@@ -8,9 +8,9 @@ use oxorb_object::{SystemException, Urgency, Version};
 use oxorb_transport::Link;
 
 use super::assign::assign;
+use super::connection_owner::ConnectionOwner;
 use super::dropping::Dropping;
 use super::gather::Gather;
-use super::home::Home;
 use super::host::{Host, Parts};
 use super::intake::Intake;
 use super::lane::serving_lane;
@@ -162,12 +162,12 @@ impl Connection {
 
     /// Permits other threads to take the connection over while a request runs; the connection then
     /// belongs to `home`.
-    pub(super) fn can_be_taken_over(&self, orb: &impl Host, home: &Home) {
+    pub(super) fn can_be_taken_over(&self, orb: &impl Host, owner: &ConnectionOwner) {
         if orb.options().max_requests_per_connection > 1 {
-            let watched = home.watched_lane(orb.shared());
+            let watched = owner.watched_lane(orb.shared());
             self.common.status.set_origin(Origin {
                 pool: self.common.pool,
-                home: home.downgrade(),
+                owner: owner.downgrade(),
                 watched: watched.map(Arc::downgrade),
             });
             match watched {
@@ -202,20 +202,20 @@ impl Connection {
     pub(crate) fn serve(
         &mut self,
         orb: &impl Host,
-        home: &Home,
+        owner: &ConnectionOwner,
         may_wait: impl Fn() -> bool,
     ) -> Served {
         let serve = |context: &ServingContext, connection: &mut Connection| {
-            connection.serve_within(context, orb, home, may_wait)
+            connection.serve_within(context, orb, owner, may_wait)
         };
-        let (served, handed_over) = serving_context::serving(orb, home, self, serve);
+        let (served, handed_over) = serving_context::serving(orb, owner, self, serve);
         if handed_over {
             return Served::HandedOver;
         }
         match served {
             Ok(served) => {
                 if served == Served::Idle {
-                    self.falls_silent(orb, home);
+                    self.falls_silent(orb, owner);
                 }
                 served
             }
@@ -231,7 +231,7 @@ impl Connection {
         &mut self,
         context: &ServingContext,
         orb: &impl Host,
-        home: &Home,
+        owner: &ConnectionOwner,
         may_wait: impl Fn() -> bool,
     ) -> Result<Served, Ended> {
         let mut reads = 0;
@@ -265,7 +265,7 @@ impl Connection {
             match event {
                 Ok(Event::Message) => {
                     self.version = self.inbox.frame().header.version;
-                    match self.serve_message(context, orb, home) {
+                    match self.serve_message(context, orb, owner) {
                         Next::Message => {
                             gather.served(context.assigns.get() || self.sink.answered());
                         }
@@ -285,7 +285,7 @@ impl Connection {
                     self.came(orb, octets);
                 }
                 Ok(Event::Silence) if !paused => return Ok(Served::Idle),
-                Ok(Event::Silence) if matches!(home, Home::Lane(_)) => {
+                Ok(Event::Silence) if matches!(owner, ConnectionOwner::Lane(_)) => {
                     return Ok(Served::Throttled);
                 }
                 Ok(Event::Silence) => thread::sleep(PAUSE),
@@ -304,14 +304,19 @@ impl Connection {
 
     /// Serves the message that the inbox announces, or assigns it to another thread.
     #[inline(always)]
-    fn serve_message(&mut self, context: &ServingContext, orb: &impl Host, home: &Home) -> Next {
+    fn serve_message(
+        &mut self,
+        context: &ServingContext,
+        orb: &impl Host,
+        owner: &ConnectionOwner,
+    ) -> Next {
         let large = reply_memory::any();
-        if large && let Err(refused) = self.admit(orb.shared(), home) {
+        if large && let Err(refused) = self.admit(orb.shared(), owner) {
             self.sink.expect(None);
             return refused;
         }
         let next = match context.assigns.get() {
-            true => assign(orb, home, context, self),
+            true => assign(orb, owner, context, self),
             false => self.run(orb, context),
         };
         if large {
@@ -375,8 +380,8 @@ impl Connection {
     }
 
     /// Serves the request that was taken off its connection.
-    pub(crate) fn serve_detached(&mut self, orb: &impl Host, home: &Home) {
-        serving_context::serving(orb, home, self, |context, connection| {
+    pub(crate) fn serve_detached(&mut self, orb: &impl Host, owner: &ConnectionOwner) {
+        serving_context::serving(orb, owner, self, |context, connection| {
             // The request was announced when it was read. The reader decides whether the connection stays open, so the
             // result is ignored.
             connection.run(orb, context);
@@ -536,13 +541,13 @@ impl Connection {
         }
     }
 
-    fn falls_silent(&mut self, orb: &impl Parts, home: &Home) {
+    fn falls_silent(&mut self, orb: &impl Parts, owner: &ConnectionOwner) {
         if !self.silent && !self.inbox.mid_message() {
             self.silent = true;
             // The connection's own thread has already waited for a complete tick.
-            let waited = match home {
-                Home::Thread(_) => self.tick(per_connection::tick(orb.options())),
-                Home::Lane(_) => Duration::ZERO,
+            let waited = match owner {
+                ConnectionOwner::Thread(_) => self.tick(per_connection::tick(orb.options())),
+                ConnectionOwner::Lane(_) => Duration::ZERO,
             };
             orb.registry().idles(&self.common.status, waited);
         }

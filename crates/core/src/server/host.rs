@@ -7,8 +7,8 @@ use oxorb_object::ServiceContexts;
 
 use super::Sink;
 use super::connection::Connection;
+use super::connection_owner::ConnectionOwner;
 use super::followers::Followers;
-use super::home::Home;
 use super::lane::Lane;
 use super::modules::DispatchingModules;
 use super::registry::Registry;
@@ -88,11 +88,11 @@ pub(crate) trait Keeper: Parts {
     fn take_over(
         self: Arc<Self>,
         builder: Builder,
-        home: Home,
+        owner: ConnectionOwner,
         connection: Connection,
         last: fn(),
     ) -> Result<(), Option<Box<Connection>>>;
 
     /// Serves a request that was taken off its connection, in the calling thread.
-    fn serve_detached(self: Arc<Self>, connection: &mut Connection, home: &Home);
+    fn serve_detached(self: Arc<Self>, connection: &mut Connection, owner: &ConnectionOwner);
 }

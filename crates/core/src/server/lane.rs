@@ -25,9 +25,9 @@ use oxorb_transport::{Link, Properties};
 
 use super::assign::Work;
 use super::connection::{Connection, Served};
+use super::connection_owner::ConnectionOwner;
 use super::followers::Followers;
 use super::handed_on::{Handed, HandedOn};
-use super::home::Home;
 use super::host::{Host, Parts};
 use super::lane_memory::{Memory, MessageBuffers};
 use super::per_connection::{self, leave};
@@ -387,14 +387,14 @@ impl Lane {
             connection = connection.with_buffers(buffers);
         }
         if self.plan.serving == Serving::ThreadPerConnection {
-            let home = Home::Thread(Some(Arc::clone(self)));
-            connection.can_be_taken_over(orb, &home);
+            let owner = ConnectionOwner::Thread(Some(Arc::clone(self)));
+            connection.can_be_taken_over(orb, &owner);
             return self.spawn(orb, move |_, orb| {
-                per_connection::begin(orb, &home, connection);
+                per_connection::begin(orb, &owner, connection);
             });
         }
         if self.plan.serving == Serving::Reader && !self.polls_alone() {
-            connection.can_be_taken_over(orb, &Home::Lane(Arc::clone(self)));
+            connection.can_be_taken_over(orb, &ConnectionOwner::Lane(Arc::clone(self)));
         }
         connection.armed = true;
         self.put(connection);
@@ -449,11 +449,11 @@ impl Lane {
     /// Runs a thread of the lane: serves until the lane or the ORB ends. A dynamic thread, which is idle since `since`,
     /// also ends after its idle time.
     pub(super) fn work(self: &Arc<Self>, orb: &impl Host, mut since: Option<Instant>) {
-        let home = Home::Lane(Arc::clone(self));
+        let owner = ConnectionOwner::Lane(Arc::clone(self));
         let _confines = self.confine_here(orb.shared());
         self.comes_back();
         while !self.is_over(orb) {
-            match self.turn(orb, &home) {
+            match self.turn(orb, &owner) {
                 Ok(Turn::Served) => since = since.map(|_| clock::now()),
                 Ok(Turn::Nothing) if self.is_idle(since) && self.handed_on.is_empty() => break,
                 Ok(Turn::Nothing) => {}
@@ -475,14 +475,14 @@ impl Lane {
         }
     }
 
-    fn turn(self: &Arc<Self>, orb: &impl Host, home: &Home) -> io::Result<Turn> {
+    fn turn(self: &Arc<Self>, orb: &impl Host, owner: &ConnectionOwner) -> io::Result<Turn> {
         if self.lend_to_queues(orb) {
             return Ok(Turn::Served);
         }
         if let Some(handed) = self.handed_on.pop() {
             self.goes(orb);
             match handed {
-                Handed::Connection(connection) => self.serve_own(orb, home, connection),
+                Handed::Connection(connection) => self.serve_own(orb, owner, connection),
                 Handed::Job(job) => Self::run_job(job),
             }
             self.comes_back();
@@ -492,7 +492,7 @@ impl Lane {
             && let Some(work) = self.queue.as_ref().and_then(Queue::pop)
         {
             self.goes(orb);
-            self.serve_work(orb, home, work);
+            self.serve_work(orb, owner, work);
             self.comes_back();
             return Ok(Turn::Served);
         }
@@ -505,7 +505,7 @@ impl Lane {
             Some(upper) => upper.lent(orb),
             None => {
                 if let Some(connection) = self.take(id) {
-                    self.serve_own(orb, home, connection);
+                    self.serve_own(orb, owner, connection);
                 }
             }
         }
@@ -513,7 +513,12 @@ impl Lane {
         Ok(Turn::Served)
     }
 
-    pub(super) fn serve_own(&self, orb: &impl Host, home: &Home, connection: Connection) {
+    pub(super) fn serve_own(
+        &self,
+        orb: &impl Host,
+        owner: &ConnectionOwner,
+        connection: Connection,
+    ) {
         // A thread stays with a connection only in quiet times. If no thread waits to lead, other connections must not
         // wait for this connection's next request.
         let may_stay = || {
@@ -521,20 +526,20 @@ impl Lane {
                 && (self.waiting.load(Ordering::Relaxed) > 0
                     || self.parked_count.load(Ordering::Relaxed) == 0 && self.nothing_waits())
         };
-        self.serve(orb, home, connection, may_stay);
+        self.serve(orb, owner, connection, may_stay);
     }
 
     /// Serves a connection's requests; `may_stay` decides whether to wait for further ones.
     pub(super) fn serve(
         &self,
         orb: &impl Host,
-        home: &Home,
+        owner: &ConnectionOwner,
         mut connection: Connection,
         may_stay: impl Fn() -> bool,
     ) {
         // A panic outside of a servant is a fault of the ORB. It costs this connection, but not the thread.
         let served =
-            panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, may_stay)));
+            panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, owner, may_stay)));
         match served {
             Ok(Served::Idle) => self.park(orb, connection),
             Ok(Served::Throttled) => self.put_off(connection),
@@ -674,7 +679,7 @@ impl Lane {
     /// Starts a follower, which takes over connections that have a thread each.
     pub(super) fn start_follower(self: &Arc<Self>, orb: &impl Host) -> io::Result<()> {
         self.spawn(orb, |lane, orb| {
-            per_connection::follow(orb, &Home::Thread(Some(Arc::clone(lane))));
+            per_connection::follow(orb, &ConnectionOwner::Thread(Some(Arc::clone(lane))));
         })
     }
 

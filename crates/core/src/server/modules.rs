@@ -21,7 +21,7 @@ use oxorb_sched::queue::{Full, Taken, Timing};
 use oxorb_sys::schedule::Reservation;
 
 use super::assign::Detached;
-use super::home::Home;
+use super::connection_owner::ConnectionOwner;
 use super::host::Host;
 use crate::error::raise;
 use crate::scheduler::{Enforcer, arrived_at};
@@ -256,7 +256,7 @@ impl Worker {
 
 impl Job {
     fn serve(self) {
-        arrived_at(self.arrived, || self.request.serve_alone(&Home::Thread(None)));
+        arrived_at(self.arrived, || self.request.serve_alone(&ConnectionOwner::Thread(None)));
     }
 }
 

@@ -9,8 +9,8 @@ use oxorb_sys::thread::{Places, Purpose};
 use oxorb_transport::Link;
 
 use super::connection::{Connection, Served};
+use super::connection_owner::ConnectionOwner;
 use super::followers::Followers;
-use super::home::Home;
 use super::host::{Host, Parts};
 use super::registry::Admitted;
 use crate::Options;
@@ -30,7 +30,7 @@ pub(crate) fn start(
 ) -> std::io::Result<()> {
     link.set_write_timeout(Some(orb.options().stall_timeout))?;
     let connection = Connection::new(orb.options(), admitted, link, Some(0));
-    connection.can_be_taken_over(orb, &Home::Thread(None));
+    connection.can_be_taken_over(orb, &ConnectionOwner::Thread(None));
     spawn(orb, connection)
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn start_both_ways(
     calls: Arc<dyn Calls>,
 ) -> std::io::Result<()> {
     let connection = Connection::both_ways(orb.options(), admitted, link, turn, calls);
-    connection.can_be_taken_over(orb, &Home::Thread(None));
+    connection.can_be_taken_over(orb, &ConnectionOwner::Thread(None));
     spawn(orb, connection)
 }
 
@@ -53,7 +53,7 @@ fn spawn(orb: &impl Host, connection: Connection) -> std::io::Result<()> {
     let threads = Arc::clone(&orb.shared().threads);
     threads
         .spawn(Purpose::Connection, NAME, None, move || {
-            begin(&orb, &Home::Thread(None), connection);
+            begin(&orb, &ConnectionOwner::Thread(None), connection);
         })
         .map(drop)
 }
@@ -64,27 +64,27 @@ pub(super) fn start_follower(orb: &impl Host) -> std::io::Result<()> {
     let threads = Arc::clone(&orb.shared().threads);
     threads
         .spawn(Purpose::Connection, NAME, None, move || {
-            follow(&orb, &Home::Thread(None));
+            follow(&orb, &ConnectionOwner::Thread(None));
         })
         .map(drop)
 }
 
 /// Runs the thread of a connection; after a takeover the thread serves other connections.
-pub(super) fn begin(orb: &impl Host, home: &Home, connection: Connection) {
-    let handed_over = run(orb, home, connection);
-    let joins = |home: &Home| home.followers(orb).is_some_and(Followers::join);
-    if handed_over && joins(home) {
-        follow(orb, home);
+pub(super) fn begin(orb: &impl Host, owner: &ConnectionOwner, connection: Connection) {
+    let handed_over = run(orb, owner, connection);
+    let joins = |owner: &ConnectionOwner| owner.followers(orb).is_some_and(Followers::join);
+    if handed_over && joins(owner) {
+        follow(orb, owner);
     }
 }
 
 /// Runs a thread that takes over connections.
-pub(super) fn follow(orb: &impl Host, home: &Home) {
-    let Some(followers) = home.followers(orb) else {
+pub(super) fn follow(orb: &impl Host, owner: &ConnectionOwner) {
+    let Some(followers) = owner.followers(orb) else {
         return;
     };
     while let Some(connection) = followers.next() {
-        run(orb, home, connection);
+        run(orb, owner, connection);
         followers.comes_back();
     }
 }
@@ -95,25 +95,25 @@ pub(super) fn tick(options: &Options) -> Duration {
 }
 
 /// Runs a takeover thread: serves a connection whose own thread waits inside an upcall.
-pub(super) fn take_over(orb: &impl Host, home: &Home, connection: Connection) {
-    if let Home::Lane(lane) = home {
+pub(super) fn take_over(orb: &impl Host, owner: &ConnectionOwner, connection: Connection) {
+    if let ConnectionOwner::Lane(lane) = owner {
         lane.enter_unreserved(orb.shared());
     }
-    run(orb, home, connection);
+    run(orb, owner, connection);
 }
 
 /// Serves a connection until it ends, is returned to its lane, or is taken over; returns whether it
 /// was taken over.
-fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
+fn run(orb: &impl Host, owner: &ConnectionOwner, mut connection: Connection) -> bool {
     let mut handed_over = false;
     crate::threads::within::mark_server_thread();
     // A lane lists its own connections, so only a connection with its own thread is listed here.
-    let _place = matches!(home, Home::Thread(_)).then(|| {
+    let _place = matches!(owner, ConnectionOwner::Thread(_)).then(|| {
         let link = &*connection.link;
         Places::own().add(place(link.local()))
     });
     loop {
-        if matches!(home, Home::Thread(_)) {
+        if matches!(owner, ConnectionOwner::Thread(_)) {
             let tick = connection.tick(tick(orb.options()));
             if connection.link.set_read_timeout(Some(tick)).is_err() {
                 break;
@@ -121,24 +121,27 @@ fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
         }
         // A panic outside of a servant is a fault of the ORB. It costs this connection, but must not keep shutdown
         // waiting.
-        let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, || true)));
-        match (served, home) {
-            (Ok(Served::Idle), Home::Thread(_)) => {
+        let served =
+            panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, owner, || true)));
+        match (served, owner) {
+            (Ok(Served::Idle), ConnectionOwner::Thread(_)) => {
                 if connection.is_overdue(orb) {
                     break;
                 }
             }
-            (Ok(Served::Idle | Served::Throttled), Home::Lane(_)) if connection.is_needed() => {
+            (Ok(Served::Idle | Served::Throttled), ConnectionOwner::Lane(_))
+                if connection.is_needed() =>
+            {
                 if connection.is_overdue(orb) {
                     break;
                 }
                 connection.pause();
             }
-            (Ok(Served::Idle), Home::Lane(lane)) => {
+            (Ok(Served::Idle), ConnectionOwner::Lane(lane)) => {
                 lane.park(orb, connection);
                 return false;
             }
-            (Ok(Served::Throttled), Home::Lane(lane)) => {
+            (Ok(Served::Throttled), ConnectionOwner::Lane(lane)) => {
                 lane.put_off(connection);
                 return false;
             }

@@ -23,7 +23,7 @@ use oxorb_sys::thread::Purpose;
 
 use super::assign::Work;
 use super::connection::{Ahead, Connection};
-use super::home::Home;
+use super::connection_owner::ConnectionOwner;
 use super::host::{Host, Keeper};
 use super::lane::Lane;
 use super::queue::Queue;
@@ -150,9 +150,9 @@ impl Lane {
         connection.armed = false;
         self.disarm(&connection.link, id);
         let builder = self.builder(orb.shared(), Purpose::Takeover, "oxorb-stand-in");
-        let home = Home::Lane(Arc::clone(self));
+        let owner = ConnectionOwner::Lane(Arc::clone(self));
         let started =
-            Arc::clone(orb).take_over(builder, home, connection, takeover_thread::give_room);
+            Arc::clone(orb).take_over(builder, owner, connection, takeover_thread::give_room);
         if let Err(back) = started {
             takeover_thread::give_room();
             if let Some(connection) = back {
@@ -219,7 +219,9 @@ impl Lane {
             let _raised = upper.raise(orb.shared());
             match work {
                 Work::Connection(connection) => upper.serve_lent(orb, connection),
-                Work::Request(request) => request.serve(orb, &Home::Lane(Arc::clone(&upper))),
+                Work::Request(request) => {
+                    request.serve(orb, &ConnectionOwner::Lane(Arc::clone(&upper)))
+                }
             }
         }
         self.comes_back();
@@ -231,8 +233,8 @@ impl Lane {
     }
 
     fn serve_lent(self: &Arc<Self>, orb: &impl Host, connection: Connection) {
-        let home = Home::Lane(Arc::clone(self));
-        self.serve(orb, &home, connection, || false);
+        let owner = ConnectionOwner::Lane(Arc::clone(self));
+        self.serve(orb, &owner, connection, || false);
     }
 
     /// Starts the thread that reads requests while all others are busy, if the lane buffers.
@@ -282,7 +284,7 @@ impl Lane {
 
     /// Queues the buffered requests of a connection, each separately if they may run concurrently, or refuses them.
     fn buffer(self: &Arc<Self>, orb: &impl Host, queue: &Queue<Work>, mut connection: Connection) {
-        let home = Home::Lane(Arc::clone(self));
+        let owner = ConnectionOwner::Lane(Arc::clone(self));
         loop {
             match connection.read_ahead(orb) {
                 Ahead::Message(header) => {
@@ -294,7 +296,8 @@ impl Lane {
                     if !refusable || self.make_room(octets).is_ok() {
                         let (urgency, dropping) =
                             connection.next_place(self.plan.order, &self.plan.drops);
-                        if refusable && let Some(mut request) = connection.next_detached(orb, &home)
+                        if refusable
+                            && let Some(mut request) = connection.next_detached(orb, &owner)
                         {
                             // The connection is read further, because more of its requests may be queued.
                             request.dropping = dropping;

@@ -13,8 +13,8 @@ use oxorb_transport::Link;
 
 use super::client::Client;
 use super::connection::{Connection, ConnectionShared};
+use super::connection_owner::ConnectionOwner;
 use super::deferred_reply::OverLink;
-use super::home::Home;
 use super::host::{Host, Keeper};
 use super::lane::Lane;
 use super::session::{Caller, Next};
@@ -72,7 +72,7 @@ pub(super) struct Served {
     pub(super) orb: Arc<dyn Keeper>,
     pub(super) id: u64,
     pub(super) link: Arc<dyn Link>,
-    pub(super) home: Home,
+    pub(super) owner: ConnectionOwner,
     pub(super) common: ConnectionShared,
 }
 
@@ -84,7 +84,7 @@ crate::threads::sync::thread_local! {
 /// whether another thread has the connection now.
 pub(super) fn serving<R>(
     orb: &impl Host,
-    home: &Home,
+    owner: &ConnectionOwner,
     connection: &mut Connection,
     serve: impl FnOnce(&ServingContext, &mut Connection) -> R,
 ) -> (R, bool) {
@@ -100,20 +100,20 @@ pub(super) fn serving<R>(
         let filtered = !options.thread_filters.is_empty();
         let dispatched = orb.modules().is_some();
         let budgeted = orb.shared().budgets.is_some();
-        let demotes = budgeted && !detached && home.lowest().is_some();
-        context.assigns.set(filtered || dispatched || demotes || home.assigns().is_some());
+        let demotes = budgeted && !detached && owner.lowest().is_some();
+        context.assigns.set(filtered || dispatched || demotes || owner.assigns().is_some());
         let limited = options.max_requests_per_client.is_some();
         let counted = limited && connection.common.status.client.is_some();
         context.counted.set(counted);
         context.limited.set(counted || budgeted);
-        context.lowest.set(budgeted && home.is_lowest());
-        context.own.set(matches!(home, Home::Thread(_)) && !detached);
-        context.threads.set(home.threads());
+        context.lowest.set(budgeted && owner.is_lowest());
+        context.own.set(matches!(owner, ConnectionOwner::Thread(_)) && !detached);
+        context.threads.set(owner.threads());
         context.served.replace(Some(Served {
             orb: orb.keeper(),
             id: connection.id,
             link: Arc::clone(&connection.link),
-            home: home.clone(),
+            owner: owner.clone(),
             common: connection.common.clone(),
         }));
         let result = serve(context, connection);
@@ -322,7 +322,7 @@ impl ServingContext {
         }
         let own_thread = || {
             let served = self.served.borrow();
-            served.as_ref().is_some_and(|served| matches!(served.home, Home::Thread(_)))
+            served.as_ref().is_some_and(|served| matches!(served.owner, ConnectionOwner::Thread(_)))
         };
         if self.request().is_some()
             && own_thread()
@@ -375,9 +375,9 @@ impl ServingContext {
     pub(super) fn lane(&self) -> Option<(Weak<Lane>, u64)> {
         let served = self.served.borrow();
         let served = served.as_ref()?;
-        match &served.home {
-            Home::Lane(lane) => Some((Arc::downgrade(lane), served.id)),
-            Home::Thread(_) => None,
+        match &served.owner {
+            ConnectionOwner::Lane(lane) => Some((Arc::downgrade(lane), served.id)),
+            ConnectionOwner::Thread(_) => None,
         }
     }
 }

@@ -127,10 +127,10 @@ impl Connection {
             return false;
         }
         let served = context.served.borrow();
-        let Some(Served { home, .. }) = served.as_ref() else {
+        let Some(Served { owner, .. }) = served.as_ref() else {
             return false;
         };
-        if !home.reserve_thread(orb) {
+        if !owner.reserve_thread(orb) {
             return false;
         }
         let rest = self.split_off(context, orb.options());
@@ -139,7 +139,7 @@ impl Connection {
         let (link, common) = (Arc::clone(&self.link), self.common.clone());
         let connection = Connection::of(self.id, link, rest, self.session, common, false);
         context.handed_over.set(true);
-        home.hand_on(orb, connection);
+        owner.hand_on(orb, connection);
         true
     }
 }

@@ -13,7 +13,7 @@ use oxorb_object::Version;
 use oxorb_transport::Link;
 
 use super::client::Client;
-use super::home::WeakHome;
+use super::connection_owner::WeakConnectionOwner;
 use super::lane::Lane;
 use super::session::Session;
 use crate::Options;
@@ -83,7 +83,7 @@ pub(crate) struct Status {
 pub(super) struct Origin {
     /// Threadpool whose port accepted the connection.
     pub(super) pool: Option<u32>,
-    pub(super) home: WeakHome,
+    pub(super) owner: WeakConnectionOwner,
     /// Lane whose own watching thread handles takeovers; `None` for the ORB's.
     pub(super) watched: Option<Weak<Lane>>,
 }

@@ -23,7 +23,7 @@ use oxorb_sys::poll::Token;
 use oxorb_sys::thread::Purpose;
 
 use super::connection::{Connection, ConnectionShared};
-use super::home::Home;
+use super::connection_owner::ConnectionOwner;
 use super::host::Host;
 use super::lane::Lane;
 use super::per_connection::leave;
@@ -193,16 +193,16 @@ pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) 
             continue;
         }
         let LongRunning { id, link, status, request } = one;
-        let Some((home, pool)) =
-            status.origin().and_then(|origin| Some((origin.home.upgrade()?, origin.pool)))
+        let Some((owner, pool)) =
+            status.origin().and_then(|origin| Some((origin.owner.upgrade()?, origin.pool)))
         else {
             continue;
         };
-        let buffering = match &home {
-            Home::Lane(lane) if lane.buffers() => Some(lane),
+        let buffering = match &owner {
+            ConnectionOwner::Lane(lane) if lane.buffers() => Some(lane),
             _ => None,
         };
-        let reserved = home.reserve_thread(orb);
+        let reserved = owner.reserve_thread(orb);
         if !reserved && buffering.is_none() {
             continue;
         }
@@ -219,10 +219,10 @@ pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) 
         let connection = Connection::of(id, link, inbox, session, common, false);
         match (taken, buffering) {
             (true, Some(lane)) if !reserved => lane.buffer_taken(orb, connection),
-            (true, _) => home.hand_on(orb, connection),
+            (true, _) => owner.hand_on(orb, connection),
             (false, _) => {
                 if reserved {
-                    home.release_thread(orb);
+                    owner.release_thread(orb);
                 }
                 leave(orb, connection);
             }

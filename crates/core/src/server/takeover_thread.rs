@@ -21,7 +21,7 @@ use oxorb_sys::thread::Purpose;
 use oxorb_transport::Link;
 
 use super::connection::Connection;
-use super::home::Home;
+use super::connection_owner::ConnectionOwner;
 use super::host::Host;
 use super::per_connection;
 use super::serving_context::{self, ServingContext};
@@ -118,22 +118,22 @@ impl ServingContext {
             false,
         );
         status.share();
-        let lane = match &served.home {
-            Home::Lane(lane) if lane.polls_alone() => Some(lane),
+        let lane = match &served.owner {
+            ConnectionOwner::Lane(lane) if lane.polls_alone() => Some(lane),
             _ => None,
         };
         if let Some(lane) = lane {
             lane.disarm(&served.link, served.id);
         }
-        let (orb, home) = (Arc::clone(&served.orb), served.home.clone());
+        let (orb, owner) = (Arc::clone(&served.orb), served.owner.clone());
         let (purpose, name) = (Purpose::Takeover, "oxorb-stand-in");
-        let builder = match &home {
-            Home::Thread(None) => orb.shared().threads.builder(purpose, name, None),
-            Home::Thread(Some(lane)) | Home::Lane(lane) => {
+        let builder = match &owner {
+            ConnectionOwner::Thread(None) => orb.shared().threads.builder(purpose, name, None),
+            ConnectionOwner::Thread(Some(lane)) | ConnectionOwner::Lane(lane) => {
                 lane.builder(orb.shared(), purpose, name)
             }
         };
-        match orb.take_over(builder, home, connection, || {}) {
+        match orb.take_over(builder, owner, connection, || {}) {
             Ok(()) => {
                 self.handed_over.set(true);
                 self.stood_aside.set(true);
@@ -158,7 +158,7 @@ impl ServingContext {
 pub(crate) fn start(
     builder: attributed::Builder,
     orb: &impl Host,
-    home: Home,
+    owner: ConnectionOwner,
     connection: Connection,
     last: fn(),
 ) -> Result<(), Option<Box<Connection>>> {
@@ -168,7 +168,7 @@ pub(crate) fn start(
     let started = builder.spawn(move || {
         let connection = taken.lock().take();
         if let Some(connection) = connection {
-            per_connection::take_over(&orb, &home, connection);
+            per_connection::take_over(&orb, &owner, connection);
         }
         last();
     });

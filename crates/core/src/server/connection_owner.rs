@@ -1,4 +1,4 @@
-//! Home of a connection, and the threads that read it while its own thread runs a request.
+//! Owner of a connection, and the threads that read it while its own thread runs a request.
 
 use std::sync::{Arc, Weak};
 
@@ -11,7 +11,7 @@ use crate::shared::Shared;
 
 /// Owner of a connection after another thread has served it.
 #[derive(Clone)]
-pub(crate) enum Home {
+pub(crate) enum ConnectionOwner {
     /// Thread of the connection alone: one of the ORB's, or of a lane with a thread for each
     /// connection.
     Thread(Option<Arc<Lane>>),
@@ -19,25 +19,27 @@ pub(crate) enum Home {
     Lane(Arc<Lane>),
 }
 
-/// [`Home`] that does not keep the lane alive.
-pub(super) enum WeakHome {
+/// [`ConnectionOwner`] that does not keep the lane alive.
+pub(super) enum WeakConnectionOwner {
     Thread(Option<Weak<Lane>>),
     Lane(Weak<Lane>),
 }
 
-impl Home {
-    pub(super) fn downgrade(&self) -> WeakHome {
+impl ConnectionOwner {
+    pub(super) fn downgrade(&self) -> WeakConnectionOwner {
         match self {
-            Home::Thread(lane) => WeakHome::Thread(lane.as_ref().map(Arc::downgrade)),
-            Home::Lane(lane) => WeakHome::Lane(Arc::downgrade(lane)),
+            ConnectionOwner::Thread(lane) => {
+                WeakConnectionOwner::Thread(lane.as_ref().map(Arc::downgrade))
+            }
+            ConnectionOwner::Lane(lane) => WeakConnectionOwner::Lane(Arc::downgrade(lane)),
         }
     }
 
     /// Returns the lane, if there is one.
     fn lane(&self) -> Option<&Arc<Lane>> {
         match self {
-            Home::Thread(lane) => lane.as_ref(),
-            Home::Lane(lane) => Some(lane),
+            ConnectionOwner::Thread(lane) => lane.as_ref(),
+            ConnectionOwner::Lane(lane) => Some(lane),
         }
     }
 
@@ -55,8 +57,10 @@ impl Home {
     /// its own thread.
     pub(super) fn threads(&self) -> usize {
         match self {
-            Home::Thread(_) => 1,
-            Home::Lane(lane) => lane.plan.static_threads.saturating_add(lane.plan.dynamic_threads),
+            ConnectionOwner::Thread(_) => 1,
+            ConnectionOwner::Lane(lane) => {
+                lane.plan.static_threads.saturating_add(lane.plan.dynamic_threads)
+            }
         }
     }
 
@@ -69,9 +73,13 @@ impl Home {
     /// [handed on](Self::hand_on), or the thread [released](Self::release_thread).
     pub(super) fn reserve_thread(&self, orb: &impl Host) -> bool {
         match self {
-            Home::Thread(None) => orb.followers().reserve(|| per_connection::start_follower(orb)),
-            Home::Thread(Some(lane)) => lane.followers.reserve(|| lane.start_follower(orb)),
-            Home::Lane(lane) => lane.has_follower(),
+            ConnectionOwner::Thread(None) => {
+                orb.followers().reserve(|| per_connection::start_follower(orb))
+            }
+            ConnectionOwner::Thread(Some(lane)) => {
+                lane.followers.reserve(|| lane.start_follower(orb))
+            }
+            ConnectionOwner::Lane(lane) => lane.has_follower(),
         }
     }
 
@@ -85,8 +93,8 @@ impl Home {
     /// Hands the connection to the reserved thread.
     pub(super) fn hand_on(&self, orb: &impl Host, connection: Connection) {
         match self {
-            Home::Lane(lane) => lane.give(connection),
-            Home::Thread(_) => {
+            ConnectionOwner::Lane(lane) => lane.give(connection),
+            ConnectionOwner::Thread(_) => {
                 if let Some(followers) = self.followers(orb) {
                     followers.give(connection);
                 }
@@ -97,19 +105,21 @@ impl Home {
     /// Returns the followers that take over connections with their own threads.
     pub(super) fn followers<'h>(&'h self, orb: &'h impl Host) -> Option<&'h Followers<Connection>> {
         match self {
-            Home::Thread(None) => Some(orb.followers()),
-            Home::Thread(Some(lane)) => Some(&lane.followers),
-            Home::Lane(_) => None,
+            ConnectionOwner::Thread(None) => Some(orb.followers()),
+            ConnectionOwner::Thread(Some(lane)) => Some(&lane.followers),
+            ConnectionOwner::Lane(_) => None,
         }
     }
 }
 
-impl WeakHome {
-    pub(super) fn upgrade(&self) -> Option<Home> {
+impl WeakConnectionOwner {
+    pub(super) fn upgrade(&self) -> Option<ConnectionOwner> {
         Some(match self {
-            WeakHome::Thread(None) => Home::Thread(None),
-            WeakHome::Thread(Some(lane)) => Home::Thread(Some(lane.upgrade()?)),
-            WeakHome::Lane(lane) => Home::Lane(lane.upgrade()?),
+            WeakConnectionOwner::Thread(None) => ConnectionOwner::Thread(None),
+            WeakConnectionOwner::Thread(Some(lane)) => {
+                ConnectionOwner::Thread(Some(lane.upgrade()?))
+            }
+            WeakConnectionOwner::Lane(lane) => ConnectionOwner::Lane(lane.upgrade()?),
         })
     }
 }

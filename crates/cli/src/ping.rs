@@ -279,7 +279,7 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
 const MULTIPLE_COMPONENTS: u32 = 1;
 
 /// Endpoint of a reference, and the object there.
-struct At {
+struct PingedEndpoint {
     protocol: String,
     address: String,
     object: ObjectRef,
@@ -289,10 +289,11 @@ struct At {
 
 /// Returns a reference for each endpoint of the original, in the order in which calls try them: addresses of this host
 /// before possibly remote GIOP addresses.
-fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
+fn endpoints(orb: &Orb, ior: &Ior) -> Vec<PingedEndpoint> {
     let protocols = &orb.options().protocols;
     let place = |of: &str| protocols.iter().position(|it| it.name() == of);
-    let (mut each, mut near, mut first): (Vec<At>, Vec<At>, _) = (Vec::new(), Vec::new(), None);
+    let (mut each, mut near, mut first): (Vec<PingedEndpoint>, Vec<PingedEndpoint>, _) =
+        (Vec::new(), Vec::new(), None);
     let mut add = |protocol: &Protocol, profile: &Profile, address: &Address, lane, is_near| {
         let alone = alone(profile, address, lane);
         let ior =
@@ -302,7 +303,7 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
             Some(priority) => format!("{address} (lane of priority {priority})"),
             None => address.to_string(),
         };
-        let found = At {
+        let found = PingedEndpoint {
             protocol: protocol.name().to_owned(),
             address,
             object: ObjectRef::from_ref(Ref::new(orb, ior)),

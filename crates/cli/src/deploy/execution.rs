@@ -244,7 +244,7 @@ pub(super) fn warn(orb: &Orb, may: &str) {
 
 /// Execution manager to call.
 #[derive(clap::Args)]
-pub(super) struct At {
+pub(super) struct ManagerArgs {
     /// Execution manager: IOR:, corbaloc:, corbaname: or file:. Default: -ORBInitRef ExecutionManager=URL, or else the
     /// one at the UNIX socket of this user
     #[arg(long, value_name = "URL")]
@@ -254,7 +254,7 @@ pub(super) struct At {
     timeout: u64,
 }
 
-impl At {
+impl ManagerArgs {
     /// Connects to the execution manager.
     pub(super) fn plans(&self) -> Result<(Orb, Plans), Failed> {
         let (orb, manager) = self.manager()?;

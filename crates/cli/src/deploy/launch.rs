@@ -18,7 +18,7 @@ use oxorb_deploy::value::Any;
 use oxorb_deploy::{Severity, expand_extended_ports};
 use serde_json::json;
 
-use super::execution::{At, Nodes, Serving, end_with_last_plan, warn};
+use super::execution::{ManagerArgs, Nodes, Serving, end_with_last_plan, warn};
 use super::{changes, components, files};
 use crate::idl::Reading;
 use crate::listening::{Callers, urls};
@@ -58,7 +58,7 @@ pub(crate) struct LaunchArgs {
     #[command(flatten)]
     what: What,
     #[command(flatten)]
-    at: At,
+    at: ManagerArgs,
     /// Manage all nodes of the plan in this process
     #[arg(long, conflicts_with = "at")]
     local: bool,
@@ -76,7 +76,7 @@ pub(crate) struct RedeployArgs {
     #[command(flatten)]
     what: What,
     #[command(flatten)]
-    at: At,
+    at: ManagerArgs,
     /// Restart policy for processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
     #[arg(long, value_name = "POLICY")]
     restart: Option<RestartPolicy>,

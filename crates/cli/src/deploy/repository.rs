@@ -10,7 +10,7 @@ use oxorb::values::Printable;
 use oxorb_deploy::Document;
 use serde_json::json;
 
-use super::execution::At;
+use super::execution::ManagerArgs;
 use super::files::Form;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
 
@@ -51,7 +51,7 @@ pub(crate) struct InstallArgs {
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
-    at: At,
+    at: ManagerArgs,
 }
 
 /// Arguments of `oxorb deploy repository list`.
@@ -61,7 +61,7 @@ pub(crate) struct ListArgs {
     #[arg(long = "type", value_name = "ID")]
     of: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: ManagerArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -77,7 +77,7 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_enum, default_value = "toml")]
     to: Form,
     #[command(flatten)]
-    at: At,
+    at: ManagerArgs,
 }
 
 /// Arguments of `oxorb deploy repository delete`.
@@ -87,7 +87,7 @@ pub(crate) struct DeleteArgs {
     #[arg(value_name = "NAME")]
     name: String,
     #[command(flatten)]
-    at: At,
+    at: ManagerArgs,
 }
 
 /// Runs one verb.

@@ -7,7 +7,7 @@ use oxorb::deployment::idl::ox_deployment::{InstancePhase, ProcessState, Process
 use oxorb::values::Printable;
 use serde_json::{Value, json};
 
-use super::execution::At;
+use super::execution::ManagerArgs;
 use super::launch::failed;
 use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
 
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[arg(value_name = "NAME")]
     plans: Vec<String>,
     #[command(flatten)]
-    at: At,
+    at: ManagerArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -34,7 +34,7 @@ pub(crate) struct StopArgs {
     #[arg(long, conflicts_with = "plans")]
     all: bool,
     #[command(flatten)]
-    at: At,
+    at: ManagerArgs,
 }
 
 /// Shows which processes and instances run on which node.

@@ -15,7 +15,7 @@ use oxorb_terminal::output::{Failed, because};
 
 /// Options that select the channel.
 #[derive(Clone, clap::Args)]
-pub(super) struct At {
+pub(super) struct ChannelArgs {
     /// Event channel: IOR:, corbaloc:, corbaname: or file:. Default: -ORBInitRef EventService=URL, or else the object
     /// bound as EventService in the Naming Service
     #[arg(long, value_name = "URL")]
@@ -31,7 +31,7 @@ pub(super) struct Channel {
     object: EventChannelRef,
 }
 
-impl At {
+impl ChannelArgs {
     /// Finds the channel. The ORB that calls the channel has no endpoints.
     pub(super) fn connect(&self) -> Result<Channel, Failed> {
         let orb = with_args(self.in_time(in_order(Orb::builder()))).build()?;

@@ -10,7 +10,7 @@ use oxorb::{Interface as _, Orb};
 use oxorb_event::rtec_event_comm::Event;
 use oxorb_event::{Filter, in_order};
 
-use super::channel::{At, Channel, end_of_process};
+use super::channel::{Channel, ChannelArgs, end_of_process};
 use super::filter;
 use super::gaps::{Gaps, told_gap};
 use super::presence::{Presence, Reconnect, State};
@@ -23,7 +23,7 @@ use oxorb_terminal::output::{Done, Failed, Format, because};
 #[derive(clap::Args)]
 pub(super) struct Wanted {
     #[command(flatten)]
-    at: At,
+    at: ChannelArgs,
     /// Filter of the events to receive, such as `type==17 && source!=3`; default: all events
     #[arg(value_name = "FILTER")]
     filter: Option<String>,

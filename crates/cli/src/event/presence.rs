@@ -9,7 +9,7 @@ use oxorb_event::rtec_event_channel_admin::ProxyPushSupplierRef;
 use oxorb_event::rtec_event_comm::PushConsumerRef;
 use serde_json::json;
 
-use super::channel::{At, Channel};
+use super::channel::{Channel, ChannelArgs};
 use super::taker::Takers;
 use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print_line};
 
@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// Connection of a consumer to a channel, which is restored after a loss.
 pub(super) struct Presence {
-    pub(super) at: At,
+    pub(super) at: ChannelArgs,
     pub(super) channel: Channel,
     pub(super) filter: Filter,
     /// Consumer that the channel pushes to.

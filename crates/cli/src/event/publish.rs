@@ -10,7 +10,7 @@ use oxorb_event::rtec_event_channel_admin::ProxyPushConsumerRef;
 use oxorb_event::rtec_event_comm::Event;
 use serde_json::{Value, json};
 
-use super::channel::{At, Channel, end_of_process, event_of};
+use super::channel::{Channel, ChannelArgs, end_of_process, event_of};
 use super::value::{TypeArgs, ValueTypes};
 use super::{consumer, filter, time};
 use crate::input;
@@ -32,7 +32,7 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 )]
 pub(crate) struct Args {
     #[command(flatten)]
-    at: At,
+    at: ChannelArgs,
     /// Values, one for each event; @FILE reads one from a file, - reads one from each line of standard input. If
     /// omitted, one event without a value is pushed
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]

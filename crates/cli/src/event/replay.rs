@@ -11,7 +11,7 @@ use oxorb_event::recording::{Ending, Playback};
 use oxorb_event::rtec_event_channel_admin::ProxyPushConsumerRef;
 use serde_json::json;
 
-use super::channel::{At, Channel, end_of_process};
+use super::channel::{Channel, ChannelArgs, end_of_process};
 use super::publish::sleep_until;
 use super::time;
 use super::topic::to_event;
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     #[command(flatten)]
-    at: At,
+    at: ChannelArgs,
     /// Speed relative to the recording; 0: as fast as the channel accepts events
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = speed)]
     speed: f64,

@@ -9,7 +9,7 @@ use oxorb::values::Printable;
 use oxorb::{Interface, SystemExceptionKind};
 use serde_json::{Value, json};
 
-use super::channel::{At, Channel};
+use super::channel::{Channel, ChannelArgs};
 use super::consumer::seconds;
 use super::latency::Latency;
 use super::statistics::OBJECT;
@@ -33,7 +33,7 @@ use oxorb_terminal::output::{
 )]
 pub(crate) struct ListArgs {
     #[command(flatten)]
-    at: At,
+    at: ChannelArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -51,7 +51,7 @@ pub(crate) struct ListArgs {
 )]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
-    at: At,
+    at: ChannelArgs,
     /// Seconds between two reports, from 0.01
     #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
     interval: Duration,

@@ -6,7 +6,7 @@ use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use serde_json::json;
 
-use super::At;
+use super::NameServerArgs;
 use super::bindings::{describe, object};
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
 
@@ -31,7 +31,7 @@ pub(crate) struct BindArgs {
     #[arg(short, long)]
     parents: bool,
     #[command(flatten)]
-    at: At,
+    at: NameServerArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -67,7 +67,7 @@ pub(crate) struct UnbindArgs {
     #[arg(long)]
     destroy: bool,
     #[command(flatten)]
-    at: At,
+    at: NameServerArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -89,7 +89,7 @@ pub(crate) struct RemoveArgs {
     #[arg(value_parser = super::name_argument)]
     name: Name,
     #[command(flatten)]
-    at: At,
+    at: NameServerArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -119,7 +119,7 @@ pub(crate) struct MakeArgs {
     #[arg(short, long)]
     parents: bool,
     #[command(flatten)]
-    at: At,
+    at: NameServerArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -149,7 +149,7 @@ pub(crate) struct ResolveArgs {
     #[arg(long)]
     corbaloc: bool,
     #[command(flatten)]
-    at: At,
+    at: NameServerArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,

@@ -6,7 +6,7 @@ use oxorb::values::Printable;
 use oxorb_naming::Name;
 use serde_json::json;
 
-use super::At;
+use super::NameServerArgs;
 use super::bindings::{Most, Summary, bindings, describe, object};
 use oxorb_terminal::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     most: Most,
     #[command(flatten)]
-    at: At,
+    at: NameServerArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,

@@ -57,7 +57,7 @@ pub(crate) fn run(command: Command) -> Done {
 
 /// Name server to call, and the time limit.
 #[derive(clap::Args)]
-pub(crate) struct At {
+pub(crate) struct NameServerArgs {
     /// Naming context to begin at: IOR:, corbaloc:, corbaname: or file:. Default: -ORBInitRef NameService=URL, or else
     /// corbaloc::localhost:2809/NameService
     #[arg(long, value_name = "URL")]
@@ -68,7 +68,7 @@ pub(crate) struct At {
     timeout: u64,
 }
 
-impl At {
+impl NameServerArgs {
     /// Returns an ORB whose calls share the time limit, and the names below the context.
     fn connect(&self) -> Result<(Orb, Names), Failed> {
         let orb = with_args(self.builder()).build()?;

@@ -14,7 +14,7 @@ use oxorb_naming::{Name, Names};
 use oxorb_sys::sync::{Condvar, Mutex};
 use serde_json::json;
 
-use super::At;
+use super::NameServerArgs;
 use super::bindings::{Budget, Health, Most, Summary, bindings, describe, object};
 use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
 
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     most: Most,
     #[command(flatten)]
-    at: At,
+    at: NameServerArgs,
     /// Output format; JSON never asks for confirmation
     #[arg(long, value_enum, default_value_t)]
     format: Format,

@@ -9,7 +9,7 @@ use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
 use serde_json::{Value, json};
 
-use super::At;
+use super::NameServerArgs;
 use super::bindings::{Budget, Found, Most, bindings, object};
 use oxorb_terminal::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     most: Most,
     #[command(flatten)]
-    at: At,
+    at: NameServerArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Server to call.
 #[derive(clap::Args)]
-pub(crate) struct At {
+pub(crate) struct ServerArgs {
     /// Address of the server: corbaloc::HOST:PORT, or any reference to its OxorbAdmission object
     #[arg(long, value_name = "URL")]
     server: String,
@@ -57,7 +57,7 @@ pub(crate) struct AdmitArgs {
     #[arg(long, conflicts_with_all = ["worst_case", "period", "deadline"])]
     share: bool,
     #[command(flatten)]
-    at: At,
+    at: ServerArgs,
 }
 
 /// Arguments of `oxorb sched release`.
@@ -67,14 +67,14 @@ pub(crate) struct ReleaseArgs {
     #[arg(required = true, value_name = "WHOSE")]
     whose: Vec<String>,
     #[command(flatten)]
-    at: At,
+    at: ServerArgs,
 }
 
 /// Arguments of `oxorb sched admitted`.
 #[derive(clap::Args)]
 pub(crate) struct AdmittedArgs {
     #[command(flatten)]
-    at: At,
+    at: ServerArgs,
 }
 
 pub(super) fn admit(args: &AdmitArgs) -> Done {

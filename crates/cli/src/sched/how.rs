@@ -22,7 +22,7 @@ pub(crate) struct Source {
     #[arg(required_unless_present = "at", conflicts_with = "at", value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub(super) at: remote::At,
+    pub(super) at: remote::ServiceArgs,
     #[command(flatten)]
     pub(super) how: How,
 }

@@ -20,7 +20,7 @@ use oxorb_terminal::output::{Done, Failed, Format, STRONG, because, print, print
 
 /// Service to call, and the time limit.
 #[derive(clap::Args)]
-pub(crate) struct At {
+pub(crate) struct ServiceArgs {
     /// Scheduling service: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, visible_alias = "ref", value_name = "URL")]
     at: Option<String>,
@@ -29,7 +29,7 @@ pub(crate) struct At {
     timeout: u64,
 }
 
-impl At {
+impl ServiceArgs {
     /// Returns an ORB, and the service: that of `--at`, or else of -ORBInitRef, or else the one bound in the name
     /// server.
     fn connect(&self) -> Result<(Orb, Remote), Failed> {
@@ -62,7 +62,7 @@ fn usual(orb: &Orb) -> Result<Remote, Failed> {
 }
 
 /// Fetches the operations of a service, in place of files.
-pub(super) fn fetch(at: &At) -> Result<Loaded, Failed> {
+pub(super) fn fetch(at: &ServiceArgs) -> Result<Loaded, Failed> {
     let (_orb, remote) = at.connect()?;
     let repository = remote.repository()?;
     match repository.is_empty() {
@@ -86,7 +86,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
     #[command(flatten)]
-    at: At,
+    at: ServiceArgs,
     /// Request admission of the operations from this server, instead of loading them into a scheduling service:
     /// corbaloc::HOST:PORT, or any reference to its OxorbAdmission object
     #[arg(long, value_name = "URL", conflicts_with = "at")]
@@ -136,7 +136,7 @@ pub(super) fn load(args: &LoadArgs) -> Done {
 #[derive(clap::Args)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
-    at: At,
+    at: ServiceArgs,
     /// Format of the list
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -274,7 +274,7 @@ pub(crate) struct ComputeArgs {
     #[arg(long, value_name = "MIN,MAX", value_parser = range, default_value = "1,99")]
     priorities: (i32, i32),
     #[command(flatten)]
-    at: At,
+    at: ServiceArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,

@@ -15,7 +15,7 @@ use oxorb_transport::{Facts, Lender, Link, PeerId, Properties, Rooms, WriteError
 use crate::shm::blocks::Blocks;
 use crate::shm::greeting::{Greeting, Received};
 use crate::shm::lend::Lent;
-use crate::shm::rest::Gate;
+use crate::shm::page_reclaim::Gate;
 use crate::shm::ring::{ASLEEP, AWAKE, Direction, Reader, WATCHED, Writer, broken};
 use crate::shm::room::Lending;
 use crate::shm::segment::Segment;

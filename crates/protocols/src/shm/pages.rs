@@ -25,8 +25,8 @@ impl ShmLink {
             }
             Pages::GivenBack(after) => {
                 let at = self.outgoing.at;
-                let rest = self.gate.rest(&self.segment, &self.blocks, at, after);
-                rest.map_err(|error| {
+                let reclaim = self.gate.reclaim(&self.segment, &self.blocks, at, after);
+                reclaim.map_err(|error| {
                     let text = format!("pages of shared memory cannot be given back: {error}");
                     io::Error::new(error.kind(), text)
                 })

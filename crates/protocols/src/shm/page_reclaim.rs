@@ -21,25 +21,25 @@ use crate::shm::segment::Segment;
 
 /// Gate that writes pass, shared with the thread that returns pages, once it exists.
 #[derive(Debug, Default)]
-pub(crate) struct Gate(OnceLock<Arc<Rest>>);
+pub(crate) struct Gate(OnceLock<Arc<PageReclaim>>);
 
 /// Write in progress.
-pub(crate) struct Passing<'g>(Option<&'g Rest>);
+pub(crate) struct Passing<'g>(Option<&'g PageReclaim>);
 
 impl Gate {
     /// Begins a write. Waits only while pages are being returned, some microseconds for each
     /// hundred of them.
     #[inline]
     pub(crate) fn pass(&self) -> Passing<'_> {
-        let rest = self.0.get();
-        if let Some(rest) = rest {
-            rest.writing.store(true, Ordering::Relaxed);
+        let reclaim = self.0.get();
+        if let Some(reclaim) = reclaim {
+            reclaim.writing.store(true, Ordering::Relaxed);
             compiler_fence(Ordering::SeqCst);
-            if rest.giving_back.load(Ordering::Acquire) {
-                rest.wait();
+            if reclaim.giving_back.load(Ordering::Acquire) {
+                reclaim.wait();
             }
         }
-        Passing(rest.map(|rest| &**rest))
+        Passing(reclaim.map(|reclaim| &**reclaim))
     }
 
     /// Returns the pages of a direction whenever nothing was written for `after`. To be called
@@ -47,14 +47,14 @@ impl Gate {
     ///
     /// # Errors
     /// The system provides no thread, or no barrier for all of them.
-    pub(crate) fn rest(
+    pub(crate) fn reclaim(
         &self,
         segment: &Arc<Segment>,
         blocks: &Arc<Blocks>,
         at: Direction,
         after: Duration,
     ) -> io::Result<()> {
-        let rest = Arc::new(Rest {
+        let reclaim = Arc::new(PageReclaim {
             segment: Arc::clone(segment),
             blocks: Arc::clone(blocks),
             at,
@@ -63,26 +63,26 @@ impl Gate {
             giving_back: AtomicBool::new(false),
             turn: Mutex::new(()),
         });
-        if self.0.set(Arc::clone(&rest)).is_err() {
+        if self.0.set(Arc::clone(&reclaim)).is_err() {
             let text = "when pages are given back has been said already";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        look_after(&rest)
+        look_after(&reclaim)
     }
 }
 
 impl Drop for Passing<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(rest) = self.0 {
-            rest.writing.store(false, Ordering::Release);
+        if let Some(reclaim) = self.0 {
+            reclaim.writing.store(false, Ordering::Release);
         }
     }
 }
 
 /// State shared by the writers of a direction and the thread that returns its pages.
 #[derive(Debug)]
-struct Rest {
+struct PageReclaim {
     segment: Arc<Segment>,
     blocks: Arc<Blocks>,
     at: Direction,
@@ -94,7 +94,7 @@ struct Rest {
     turn: Mutex<()>,
 }
 
-impl Rest {
+impl PageReclaim {
     /// Waits for the other thread to finish before writing.
     #[cold]
     fn wait(&self) {
@@ -136,7 +136,7 @@ impl Rest {
 
 /// Connection as known by the thread that handles all of them.
 struct Known {
-    rest: Weak<Rest>,
+    reclaim: Weak<PageReclaim>,
     after: Duration,
     /// Number of octets written at the last check.
     written: u32,
@@ -162,7 +162,7 @@ fn keeper() -> MutexGuard<'static, Keeper> {
     KEEPER.lock()
 }
 
-fn look_after(rest: &Arc<Rest>) -> io::Result<()> {
+fn look_after(reclaim: &Arc<PageReclaim>) -> io::Result<()> {
     let mut keeper = keeper();
     if !keeper.runs {
         barrier::register()?;
@@ -170,8 +170,8 @@ fn look_after(rest: &Arc<Rest>) -> io::Result<()> {
         keeper.runs = true;
     }
     keeper.known.push(Known {
-        rest: Arc::downgrade(rest),
-        after: rest.after,
+        reclaim: Arc::downgrade(reclaim),
+        after: reclaim.after,
         written: 0,
         since: Instant::now(),
         is_empty: true,
@@ -184,7 +184,7 @@ fn look_after(rest: &Arc<Rest>) -> io::Result<()> {
 fn run() {
     let mut keeper = keeper();
     loop {
-        keeper.known.retain(|known| known.rest.strong_count() > 0);
+        keeper.known.retain(|known| known.reclaim.strong_count() > 0);
         if keeper.known.is_empty() {
             keeper.runs = false;
             return;
@@ -200,13 +200,13 @@ fn run() {
 
 impl Known {
     fn look(&mut self) {
-        let Some(rest) = self.rest.upgrade() else {
+        let Some(reclaim) = self.reclaim.upgrade() else {
             return;
         };
-        match rest.at.all_read(&rest.segment) {
+        match reclaim.at.all_read(&reclaim.segment) {
             Some(written) if written == self.written => {
                 if !self.is_empty && self.since.elapsed() >= self.after {
-                    self.is_empty = rest.give_back();
+                    self.is_empty = reclaim.give_back();
                     // If the pages could not be returned, as during an open lease, the next attempt follows after
                     // another idle time.
                     self.since = Instant::now();

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use oxorb_sched::Dispatching;
 
 use crate::clock::end_of_wait;
-use crate::core::Core;
 use crate::handle::Outlet;
 use crate::lane::Lane;
 use crate::outlet::{Asked, Runner, Shared, State, Turns};
 use crate::plan::{ConnectError, DispatcherError, LanePlan, Plan};
 use crate::sync::Lock;
 use crate::timers::{Timer, Timers};
+use crate::totals::Totals;
 use crate::{Attributes, Cause, Counts, Offered, Qos, Sink};
 
 /// Maximum number of timers in a timer service that the dispatcher creates itself.
@@ -35,7 +35,7 @@ pub struct Dispatcher<E: Clone + Send + 'static> {
     turns: Box<[Turns]>,
     timers: Timers,
     outlets: Lock<Vec<Weak<Shared<E>>>>,
-    core: Arc<Core>,
+    totals: Arc<Totals>,
     ended: AtomicBool,
     /// Timer that checks for stuck lanes.
     _watch: Option<Timer>,
@@ -67,7 +67,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
             false => Some(watch(&lanes, &timers, plan.stuck_after)?),
         };
         Ok(Dispatcher {
-            core: Core::new(plan.events),
+            totals: Totals::new(plan.events),
             turns: turns(&plan),
             plan,
             lanes,
@@ -98,18 +98,18 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         let runner = self.check(&qos)?;
         let limit = self.plan.outlets;
         let more = |outlets| (outlets < limit).then_some(outlets + 1);
-        let connected = &self.core.connected;
+        let connected = &self.totals.connected;
         connected
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, more)
             .map_err(|_| ConnectError::TooManyOutlets { limit })?;
-        let state = State::new(qos, &self.turns, Arc::clone(&self.core));
+        let state = State::new(qos, &self.turns, Arc::clone(&self.totals));
         let shared = Shared::new(
             state,
             sink,
             runner,
             Arc::clone(&self.plan.clock),
             self.timers.clone(),
-            Arc::clone(&self.core),
+            Arc::clone(&self.totals),
         );
         // Create the timer before the first offer: a failure can still be reported here, but not after that.
         shared.prepare().map_err(ConnectError::Timers)?;
@@ -178,17 +178,17 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
 
     /// Reports whether all outlets together hold the maximum number of events ([`Plan::events`]).
     pub fn is_full(&self) -> bool {
-        self.core.is_full()
+        self.totals.is_full()
     }
 
     /// Returns the number of attached outlets.
     pub fn outlets(&self) -> usize {
-        self.core.connected.load(Ordering::SeqCst)
+        self.totals.connected.load(Ordering::SeqCst)
     }
 
     /// Returns the sum of the counters of all outlets, including those that no longer exist.
     pub fn counts(&self) -> Counts {
-        let mut sum = self.core.departed_in_all();
+        let mut sum = self.totals.departed_in_all();
         for outlet in self.live() {
             sum += outlet.lock().counts();
         }

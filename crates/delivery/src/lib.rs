@@ -53,7 +53,6 @@
 mod attributes;
 mod clock;
 mod control;
-mod core;
 mod counts;
 mod dispatcher;
 mod handle;
@@ -71,6 +70,7 @@ mod sink;
 mod sync;
 mod taken;
 mod timers;
+mod totals;
 
 pub use attributes::Attributes;
 pub use clock::{Clock, ManualClock, Monotonic};

@@ -11,8 +11,8 @@ use shuttle::sync::Mutex;
 use shuttle::sync::mpsc::{Receiver, channel};
 use shuttle::{Config, Runner as Shuttle, thread};
 
-use crate::core::Core;
 use crate::outlet::{Runner, Shared, State, Turns};
+use crate::totals::Totals;
 use crate::{
     Attributes, Cause, Counts, ManualClock, Offered, Order, Outcome, PullError, Qos, Release, Sink,
     Timers, WhenFull,
@@ -103,7 +103,7 @@ struct World {
 
 /// Returns a consumer that two threads serve. If `reactive` is set or `sink` is `None`, no thread serves it.
 fn world(qos: Qos, sink: Option<Arc<Notes>>, reactive: bool) -> World {
-    let core = Core::new(0);
+    let totals = Totals::new(0);
     let clock = Arc::new(ManualClock::default());
     let timers = Timers::manual(clock.clone(), 4);
     let (queue, turns) = channel();
@@ -111,10 +111,10 @@ fn world(qos: Qos, sink: Option<Arc<Notes>>, reactive: bool) -> World {
         true => (Runner::Reactive, &[Turns::Reactive][..]),
         false => (Runner::Model(queue), &[Turns::Lane, Turns::ByDeadline][..]),
     };
-    let state = State::new(qos, lanes, Arc::clone(&core));
+    let state = State::new(qos, lanes, Arc::clone(&totals));
     let pushed = sink.clone().map(|sink| sink as Arc<dyn Sink<u64>>);
     World {
-        outlet: Shared::new(state, pushed, runner, clock, timers, core),
+        outlet: Shared::new(state, pushed, runner, clock, timers, totals),
         turns: Arc::new(Mutex::new(turns)),
         reactive,
         over: Arc::new(Mutex::new(false)),

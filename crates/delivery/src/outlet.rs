@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use oxorb_sched::queue::Timing;
 
 use crate::clock::{Clock, end_of_wait};
-use crate::core::Core;
 use crate::lane::Lane;
 use crate::queue::Room;
 use crate::sync::{Lock, Locked, Signal};
+use crate::totals::Totals;
 use crate::{Attributes, Cause, Offered, Qos, Release, Sink, Timers, TooManyTimers};
 
 use state::Next;
@@ -34,7 +34,7 @@ pub(crate) struct Shared<E: Clone + Send + 'static> {
     runner: Runner<E>,
     clock: Arc<dyn Clock>,
     timers: Timers,
-    core: Arc<Core>,
+    totals: Arc<Totals>,
     /// Weak reference to the outlet itself, for entries in lanes and for timers.
     this: Weak<Shared<E>>,
 }
@@ -64,7 +64,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         runner: Runner<E>,
         clock: Arc<dyn Clock>,
         timers: Timers,
-        core: Arc<Core>,
+        totals: Arc<Totals>,
     ) -> Arc<Shared<E>> {
         Arc::new_cyclic(|this| Shared {
             state: Lock::new(state),
@@ -75,7 +75,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
             runner,
             clock,
             timers,
-            core,
+            totals,
             this: Weak::clone(this),
         })
     }
@@ -270,7 +270,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
         let timer = state.timer.take();
         drop(state);
         drop(timer);
-        self.core.connected.fetch_sub(1, Ordering::SeqCst);
+        self.totals.connected.fetch_sub(1, Ordering::SeqCst);
         self.room.notify();
         self.events.notify();
         self.ends.notify();
@@ -364,6 +364,6 @@ impl<E: Clone + Send + 'static> Drop for Shared<E> {
     fn drop(&mut self) {
         self.close(Cause::Detached);
         let counts = self.lock().counts();
-        self.core.departed(counts);
+        self.totals.departed(counts);
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use oxorb_sched::queue::Timing;
 
 use crate::clock::nanoseconds;
-use crate::core::Core;
 use crate::lane::TOKENS;
 use crate::queue::{Entry, Queue, Room};
+use crate::totals::Totals;
 use crate::{Attributes, Cause, Counts, Qos, Timer};
 
 /// Maximum number of delivery buffers that an outlet keeps for reuse.
@@ -21,7 +21,7 @@ pub(crate) struct State<E> {
     /// Waiting turns in each lane; one element if there are no lanes.
     lanes: Box<[Place]>,
     counts: Counts,
-    core: Arc<Core>,
+    totals: Arc<Totals>,
     /// Copy of [`Qos::wait`].
     pub(crate) wait: Duration,
     hands: Vec<Hand<E>>,
@@ -94,13 +94,13 @@ pub(super) enum Taken<E> {
 
 impl<E> State<E> {
     /// Creates a state. `lanes` has one element for each lane, or a single one if there are no lanes.
-    pub(crate) fn new(qos: Qos, lanes: &[Turns], core: Arc<Core>) -> State<E> {
+    pub(crate) fn new(qos: Qos, lanes: &[Turns], totals: Arc<Totals>) -> State<E> {
         let place = |turns: &Turns| Place { turns: *turns, tokens: 0, deadline: u64::MAX };
         State {
             lanes: lanes.iter().map(place).collect(),
             queue: Queue::new(&qos, spare(&qos)),
             counts: Counts::default(),
-            core,
+            totals,
             wait: qos.wait,
             hands: vec![Hand::new(&qos)],
             qos,
@@ -205,11 +205,11 @@ impl<E> State<E> {
 
     /// Makes space for one event. If the result is [`Room::Free`], the caller must call [`push`](Self::push).
     pub(super) fn room(&mut self, about: &Attributes, now: u64, may_wait: bool) -> Room<E> {
-        let reserved = self.core.reserve();
+        let reserved = self.totals.reserve();
         let room = self.queue.room(about, now, may_wait, !reserved);
         match &room {
             Room::Free => {}
-            _ if reserved => self.core.free(1),
+            _ if reserved => self.totals.free(1),
             _ => {}
         }
         if let Room::Evicted(cause, _) = &room {
@@ -237,7 +237,7 @@ impl<E> State<E> {
     /// Counts an event that was removed from the queue without being delivered.
     fn drop_queued(&mut self, cause: Cause) {
         self.counts.dropped[cause as usize] += 1;
-        self.core.free(1);
+        self.totals.free(1);
     }
 
     /// Returns the next step for a consumer to which events are pushed.
@@ -313,7 +313,7 @@ impl<E> State<E> {
             hand.rest.push((entry.about, entry.arrival));
             hand.events.push(entry.event);
         }
-        self.core.free(hand.events.len());
+        self.totals.free(hand.events.len());
         self.in_hand += hand.events.len() as u64;
         self.running += 1;
         self.pace_from(now);
@@ -364,7 +364,7 @@ impl<E> State<E> {
         while let (Some(event), Some((about, arrival))) = (hand.events.pop(), hand.rest.pop()) {
             let entry = Entry { event, about, arrival };
             match self.queue.put_back(entry) {
-                None => self.core.add(1),
+                None => self.totals.add(1),
                 Some(entry) => {
                     self.counts.dropped[Cause::Superseded as usize] += 1;
                     superseded.push(entry.event);
@@ -397,7 +397,7 @@ impl<E> State<E> {
         let entry = if self.suspended { None } else { self.queue.take() };
         match entry {
             Some(entry) => {
-                self.core.free(1);
+                self.totals.free(1);
                 self.counts.delivered += 1;
                 self.stalled = false;
                 Pulled::Event(entry.event)
@@ -452,7 +452,7 @@ impl<E> State<E> {
         let nothing = Qos { events: 0, ..Qos::default() };
         let left = std::mem::replace(&mut self.queue, Queue::new(&nothing, 0));
         self.counts.dropped[cause as usize] += left.len() as u64;
-        self.core.free(left.len());
+        self.totals.free(left.len());
         Some(left)
     }
 

@@ -7,7 +7,7 @@ use crate::Counts;
 use crate::sync::Lock;
 
 /// Totals and limits of a dispatcher.
-pub(crate) struct Core {
+pub(crate) struct Totals {
     /// Number of outlets that are not closed.
     pub(crate) connected: AtomicUsize,
     /// Number of events in all queues; counted only if there is a limit.
@@ -17,9 +17,9 @@ pub(crate) struct Core {
     departed: Lock<Counts>,
 }
 
-impl Core {
-    pub(crate) fn new(limit: usize) -> Arc<Core> {
-        Arc::new(Core {
+impl Totals {
+    pub(crate) fn new(limit: usize) -> Arc<Totals> {
+        Arc::new(Totals {
             connected: AtomicUsize::new(0),
             events: AtomicUsize::new(0),
             limit,

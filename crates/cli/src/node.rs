@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb::deployment::idl::deployment::NodeManagerRef;
-use oxorb::deployment::{Artifacts, Event, NODE_MANAGER, NodeManager, NodeSettings, ProcessOutput};
+use oxorb::deployment::{
+    Artifacts, NODE_MANAGER, NodeEvent, NodeManager, NodeSettings, ProcessOutput,
+};
 use oxorb::settings::Options;
 use oxorb::{Interface as _, Orb};
 use oxorb_naming::Names;
@@ -217,7 +219,7 @@ fn serve(args: &Args) -> Done {
     let format = args.format;
     let settings = args.starting.settings(&orb, artifacts, format);
     let settings = NodeSettings { max_plans: args.max_plans, ..settings };
-    let observe = move |event: &Event| incident(format, event);
+    let observe = move |event: &NodeEvent| incident(format, event);
     let node = NodeManager::start_observed(orb.root_poa(), &args.name, settings, observe)?;
     let node = Arc::new(node);
     let ends = Arc::clone(&node);
@@ -265,7 +267,7 @@ pub(crate) fn shown(artifacts: &Artifacts) -> String {
 }
 
 /// Prints an incident on standard error or as JSON.
-pub(crate) fn incident(format: Format, event: &Event) {
+pub(crate) fn incident(format: Format, event: &NodeEvent) {
     let text = event.to_string();
     match format {
         Format::Text => anstream::eprintln!("{}", oxorb::values::Printable(&text)),

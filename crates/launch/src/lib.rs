@@ -42,10 +42,10 @@ pub use error::LaunchError;
 pub use implementations::Implementations;
 pub use locality::{Locality, Provided, References};
 pub use manager::{
-    Artifacts, Changes, Difference, EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings,
-    Launched, NODE_MANAGER, NodeManager, NodeSettings, Plans, ProcessOutput, PropertyChange,
-    REPOSITORY_MANAGER, Repository, RepositorySettings, RestartPolicy, TARGET_MANAGER, Trouble,
-    package_file,
+    Artifacts, Changes, Difference, EXECUTION_MANAGER, ExecutionManager, ExecutionSettings,
+    Launched, NODE_MANAGER, NodeEvent, NodeManager, NodeSettings, Plans, ProcessOutput,
+    PropertyChange, REPOSITORY_MANAGER, Repository, RepositorySettings, RestartPolicy,
+    TARGET_MANAGER, Trouble, package_file,
 };
 pub use part::part;
 pub use process::{Started, run};

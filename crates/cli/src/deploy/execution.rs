@@ -9,7 +9,7 @@ use oxorb::deployment::idl::deployment::{
     ExecutionManagerRef, NodeManagerRef, RepositoryManagerRef,
 };
 use oxorb::deployment::{
-    EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings, Plans, REPOSITORY_MANAGER,
+    EXECUTION_MANAGER, ExecutionManager, ExecutionSettings, NodeEvent, Plans, REPOSITORY_MANAGER,
     Repository, RepositorySettings, RestartPolicy,
 };
 use oxorb::rt::ThreadPurpose;
@@ -183,7 +183,7 @@ impl Serving {
         nodes: impl Fn(&str) -> Result<NodeManagerRef, String> + Send + Sync + 'static,
         format: Format,
     ) -> Result<Arc<ExecutionManager>, Failed> {
-        let observe = move |event: &Event| crate::node::incident(format, event);
+        let observe = move |event: &NodeEvent| crate::node::incident(format, event);
         let manager = ExecutionManager::start(orb.root_poa(), self.settings()?, nodes, observe)?;
         let manager = Arc::new(manager);
         let closed = Arc::clone(&manager);

@@ -11,8 +11,8 @@ use oxorb_deploy::plan::Plan;
 use oxorb_poa::Poa;
 
 use super::application::{label, merged};
-use super::event::Observer;
 use super::node::LEASE;
+use super::node_event::Observer;
 use super::renewal;
 use super::settings::{ExecutionSettings, RestartPolicy};
 use super::split;

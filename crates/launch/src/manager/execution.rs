@@ -14,8 +14,8 @@ use oxorb_poa::{IdAssignment, ObjectId, Poa, PoaError, Policies};
 
 use super::application::label;
 use super::domain::{Domain, Phase};
-use super::event::{Event, Observer};
 use super::node::lifespan;
+use super::node_event::{NodeEvent, Observer};
 use super::property;
 use super::repository::{REPOSITORY_MANAGER, RepositoryManager};
 use super::settings::{ExecutionSettings, RestartPolicy};
@@ -110,7 +110,7 @@ impl ExecutionManager {
         root: &Poa,
         settings: ExecutionSettings,
         nodes: impl Fn(&str) -> Result<d::NodeManagerRef, String> + Send + Sync + 'static,
-        observer: impl Fn(&Event) + Send + Sync + 'static,
+        observer: impl Fn(&NodeEvent) + Send + Sync + 'static,
     ) -> Result<ExecutionManager, PoaError> {
         let policies = Policies {
             lifespan: lifespan(root),
@@ -376,7 +376,7 @@ impl Inner {
             self.forget(domain);
         }
         if ran {
-            self.observer.tell(&Event::Stopped { plan: name });
+            self.observer.tell(&NodeEvent::Stopped { plan: name });
         }
         ended
     }
@@ -415,7 +415,7 @@ impl d::ExecutionManager for Servant {
     /// Ends all plans. Does not end the process, which is left to its owner.
     fn shutdown(&self) -> Result<(), SystemException> {
         if let Err(trouble) = self.0.close() {
-            self.0.observer.tell(&Event::Failed { plan: trouble.name, reason: trouble.reason });
+            self.0.observer.tell(&NodeEvent::Failed { plan: trouble.name, reason: trouble.reason });
         }
         Ok(())
     }

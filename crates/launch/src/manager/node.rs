@@ -15,7 +15,7 @@ use oxorb_poa::{IdAssignment, Lifespan, ObjectId, Poa, PoaError, Policies};
 
 use super::application::{Application, label};
 use super::arrivals::Arrivals;
-use super::event::{Event, Observer};
+use super::node_event::{NodeEvent, Observer};
 use super::process::Starter;
 use super::property;
 use super::settings::NodeSettings;
@@ -86,7 +86,7 @@ impl NodeManager {
         root: &Poa,
         name: &str,
         settings: NodeSettings,
-        observer: impl Fn(&Event) + Send + Sync + 'static,
+        observer: impl Fn(&NodeEvent) + Send + Sync + 'static,
     ) -> Result<NodeManager, PoaError> {
         let key = format!("{name}{NODE_MANAGER}");
         let policies = Policies {
@@ -287,10 +287,10 @@ fn watch(inner: &Weak<Inner>) {
             let plan = entry.application.label.clone();
             let node = inner.starter.node.clone();
             let ended = inner.end(&id, &entry);
-            inner.observer.tell(&Event::Orphaned { plan: plan.clone(), node });
+            inner.observer.tell(&NodeEvent::Orphaned { plan: plan.clone(), node });
             if let Err(trouble) = ended {
                 let reason = trouble.to_string();
-                inner.observer.tell(&Event::Failed { plan, reason });
+                inner.observer.tell(&NodeEvent::Failed { plan, reason });
             }
         }
     }
@@ -417,7 +417,7 @@ impl ox::NodeApplicationManager for Manager {
             let inner = self.inner()?;
             let plan = self.application.label.clone();
             let reason = inner.located(trouble).to_string();
-            inner.observer.tell(&Event::Failed { plan, reason });
+            inner.observer.tell(&NodeEvent::Failed { plan, reason });
         }
         Ok(())
     }

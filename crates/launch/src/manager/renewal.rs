@@ -7,7 +7,7 @@ use oxorb_core::Interface as _;
 use oxorb_object::{SystemException, SystemExceptionKind};
 
 use super::domain::{Domain, Phase};
-use super::event::Event;
+use super::node_event::NodeEvent;
 use super::split;
 use super::trouble::Trouble;
 use crate::idl::ox_deployment::NodeApplicationManagerRef;
@@ -101,7 +101,7 @@ impl Domain {
             // Ending the plan makes the launch fail, which may be waiting for other nodes.
             let _ = self.end();
         } else if !self.is_ending() {
-            self.observer.tell(&Event::NodeLost {
+            self.observer.tell(&NodeEvent::NodeLost {
                 plan: self.label.clone(),
                 node: name.to_owned(),
                 instances: part.instance.iter().map(|one| one.name.clone()).collect(),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
-use super::event::{Event, Observer};
+use super::node_event::{NodeEvent, Observer};
 use super::packages::{Refusal, Repository};
 use crate::idl::deployment as d;
 use crate::idl::deployment::repository_manager::{
@@ -56,7 +56,7 @@ impl RepositoryManager {
 
     /// Reports a failure of the folder of packages, and returns the exception for the client.
     fn broken(&self, package: &str, reason: String, exception: SystemException) -> SystemException {
-        self.observer.tell(&Event::Repository { package: package.to_owned(), reason });
+        self.observer.tell(&NodeEvent::Repository { package: package.to_owned(), reason });
         exception
     }
 

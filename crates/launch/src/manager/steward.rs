@@ -8,8 +8,8 @@ use oxorb_core::Interface as _;
 
 use super::application::merged;
 use super::domain::{Domain, Node, Phase, State, placed};
-use super::event::Event;
 use super::member::same_ends;
+use super::node_event::NodeEvent;
 use super::settings::RestartPolicy;
 use super::split;
 use super::together::together;
@@ -116,7 +116,7 @@ impl Domain {
         );
         let reason =
             ended.err().into_iter().fold(reason, |reason, trouble| format!("{reason}; {trouble}"));
-        self.observer.tell(&Event::Failed { plan: self.label.clone(), reason });
+        self.observer.tell(&NodeEvent::Failed { plan: self.label.clone(), reason });
     }
 
     /// Does the pending work on the nodes. Returns `false` if another operation is running.
@@ -201,7 +201,7 @@ impl Domain {
                 }
                 state.mark_stale(&gone);
             }
-            self.observer.tell(&Event::ProcessLost {
+            self.observer.tell(&NodeEvent::ProcessLost {
                 plan: self.label.clone(),
                 node: name.to_owned(),
                 process: status.process.clone(),
@@ -273,7 +273,7 @@ impl Domain {
             Ok(provided) => self.set_provided(name, provided),
             Err(error) => {
                 let trouble = placed(error, name, &self.label);
-                self.observer.tell(&Event::Failed {
+                self.observer.tell(&NodeEvent::Failed {
                     plan: self.label.clone(),
                     reason: format!("restarting: {trouble}"),
                 });
@@ -315,7 +315,7 @@ impl Domain {
                             continue;
                         }
                         for process in std::mem::take(&mut node.restarted) {
-                            told.push(Event::ProcessRestarted {
+                            told.push(NodeEvent::ProcessRestarted {
                                 plan: self.label.clone(),
                                 node: name.clone(),
                                 process,
@@ -331,7 +331,7 @@ impl Domain {
                     let reason = format!("restarting: {trouble}; it is tried again");
                     if state.unfinished_because.as_ref() != Some(&reason) {
                         state.unfinished_because = Some(reason.clone());
-                        told.push(Event::Failed { plan: self.label.clone(), reason });
+                        told.push(NodeEvent::Failed { plan: self.label.clone(), reason });
                     }
                 }
             }

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb::deployment::idl::ox_deployment::ProcessState;
-use oxorb::deployment::{Event, ExecutionSettings, NodeSettings};
+use oxorb::deployment::{ExecutionSettings, NodeEvent, NodeSettings};
 use oxorb_testkit::watchdog;
 
 use crate::managers::scene::*;
@@ -35,7 +35,7 @@ fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
     wait_for_end(&pids);
     assert!(scene.plans.all().unwrap().is_empty());
     assert!(launched.manager.status().is_err(), "its object is gone");
-    let stopped = Event::Stopped { plan: "two nodes".to_owned() };
+    let stopped = NodeEvent::Stopped { plan: "two nodes".to_owned() };
     assert_eq!(*scene.events.lock().unwrap(), [stopped]);
     // The name is free again.
     let again = scene.plans.launch(&plan).unwrap();

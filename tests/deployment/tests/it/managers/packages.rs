@@ -9,7 +9,7 @@ use oxorb::deployment::idl::deployment::{
     PackageConfiguration, RepositoryManagerRef, repository_manager as exceptions,
 };
 use oxorb::deployment::{
-    Event, ExecutionSettings, REPOSITORY_MANAGER, Repository, RepositorySettings,
+    ExecutionSettings, NodeEvent, REPOSITORY_MANAGER, Repository, RepositorySettings,
 };
 use oxorb::minor;
 use oxorb_deploy::Archive;
@@ -125,7 +125,7 @@ fn a_repository_answers_with_its_packages_or_with_exceptions() {
         other => panic!("{other}"),
     }
     let events = scene.events.lock().unwrap().clone();
-    let [Event::Repository { package, reason }] = events.as_slice() else {
+    let [NodeEvent::Repository { package, reason }] = events.as_slice() else {
         panic!("{events:?}");
     };
     assert_eq!(package, "gps");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use oxorb::deployment::idl::ox_deployment::ProcessState;
-use oxorb::deployment::{Event, ExecutionSettings, RestartPolicy};
+use oxorb::deployment::{ExecutionSettings, NodeEvent, RestartPolicy};
 
 use crate::managers::scene::*;
 
@@ -43,11 +43,11 @@ fn a_process_that_was_killed_runs_again_and_is_connected() {
     scene.wait(&launched, |_| scene.events.lock().unwrap().len() >= 2);
     let events = scene.events.lock().unwrap().clone();
     assert!(
-        matches!(&events[0], Event::ProcessLost { node, process, instances, .. }
+        matches!(&events[0], NodeEvent::ProcessLost { node, process, instances, .. }
             if node == "north" && process == "c" && instances == &["c"]),
         "{events:?}"
     );
-    assert!(matches!(&events[1], Event::ProcessRestarted { .. }), "{events:?}");
+    assert!(matches!(&events[1], NodeEvent::ProcessRestarted { .. }), "{events:?}");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn restarts_have_a_limit() {
             .wait(&launched, |status| all_run(status) && process(status, "c").restarts == restarts);
         kill(process(&status, "c").pid);
     }
-    let given_up = |event: &Event| matches!(event, Event::ProcessLost { reason, .. } if reason.contains("2 times, the limit"));
+    let given_up = |event: &NodeEvent| matches!(event, NodeEvent::ProcessLost { reason, .. } if reason.contains("2 times, the limit"));
     scene.wait(&launched, |status| {
         process(status, "c").state == ProcessState::Lost
             && scene.events.lock().unwrap().iter().any(given_up)
@@ -116,7 +116,7 @@ fn a_process_that_is_done_is_not_started_again() {
     let status =
         scene.wait(&launched, |status| process(status, "c").state == ProcessState::Stopped);
     assert!(process(&status, "c").detail.contains("exit status: 0"), "{status:#?}");
-    let told = |event: &Event| matches!(event, Event::ProcessLost { reason, .. } if reason.contains("after status 0"));
+    let told = |event: &NodeEvent| matches!(event, NodeEvent::ProcessLost { reason, .. } if reason.contains("after status 0"));
     scene.wait(&launched, |_| scene.events.lock().unwrap().iter().any(told));
 }
 
@@ -167,7 +167,7 @@ fn a_restart_that_takes_longer_than_the_lease_keeps_the_plan() {
         assert!(read_at(&after, user).is_ok());
     }
     let events = scene.events.lock().unwrap().clone();
-    let lost = |event: &Event| matches!(event, Event::NodeLost { .. });
+    let lost = |event: &NodeEvent| matches!(event, NodeEvent::NodeLost { .. });
     assert!(!events.iter().any(lost), "{events:?}");
 }
 
@@ -234,7 +234,6 @@ fn a_process_runs_again_though_another_does_not() {
         c1.restarts == 1 && runs(c1) && runs(process(status, "r1")) && given_up
     });
     assert_eq!(read_at(&after, "r1").unwrap(), 1);
-    let told =
-        |event: &Event| matches!(event, Event::ProcessRestarted { process, .. } if process == "c1");
+    let told = |event: &NodeEvent| matches!(event, NodeEvent::ProcessRestarted { process, .. } if process == "c1");
     scene.wait(&launched, |_| scene.events.lock().unwrap().iter().any(told));
 }

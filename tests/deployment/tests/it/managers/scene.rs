@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use oxorb::deployment::idl::ox_deployment::{InstancePhase, ProcessState, ProcessStatus};
 use oxorb::deployment::{
-    Artifacts, Event, ExecutionManager, ExecutionSettings, Launched, NodeManager, NodeSettings,
+    Artifacts, ExecutionManager, ExecutionSettings, Launched, NodeEvent, NodeManager, NodeSettings,
     Plans,
 };
 use oxorb::{Interface as _, ObjectRef, Orb};
@@ -21,7 +21,7 @@ pub(crate) struct Scene {
     pub(crate) orb: Orb,
     pub(crate) execution: Option<ExecutionManager>,
     pub(crate) nodes: BTreeMap<String, NodeManager>,
-    pub(crate) events: Arc<Mutex<Vec<Event>>>,
+    pub(crate) events: Arc<Mutex<Vec<NodeEvent>>>,
     pub(crate) plans: Plans,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// An incident of a launched plan, reported when its manager detects it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Event {
+pub enum NodeEvent {
     /// A process ended unexpectedly.
     ProcessLost {
         /// Name of the plan.
@@ -68,43 +68,43 @@ pub enum Event {
     },
 }
 
-impl fmt::Display for Event {
+impl fmt::Display for NodeEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::ProcessLost { plan, node, process, instances, reason } => write!(
+            NodeEvent::ProcessLost { plan, node, process, instances, reason } => write!(
                 f,
                 "plan {plan}: process {process} on node {node} {reason}; it ran {}",
                 instances.join(", ")
             ),
-            Event::ProcessRestarted { plan, node, process } => write!(
+            NodeEvent::ProcessRestarted { plan, node, process } => write!(
                 f,
                 "plan {plan}: process {process} on node {node} runs again, and is connected"
             ),
-            Event::NodeLost { plan, node, instances, reason } => write!(
+            NodeEvent::NodeLost { plan, node, instances, reason } => write!(
                 f,
                 "plan {plan}: node {node} is lost: {reason}; it ran {}",
                 instances.join(", ")
             ),
-            Event::Orphaned { plan, node } => {
+            NodeEvent::Orphaned { plan, node } => {
                 write!(f, "plan {plan}: its execution manager is gone; ended on node {node}")
             }
-            Event::Stopped { plan } => write!(f, "plan {plan} is stopped"),
-            Event::Failed { plan, reason } => write!(f, "plan {plan}: {reason}"),
-            Event::Repository { package, reason } => write!(f, "package {package}: {reason}"),
+            NodeEvent::Stopped { plan } => write!(f, "plan {plan} is stopped"),
+            NodeEvent::Failed { plan, reason } => write!(f, "plan {plan}: {reason}"),
+            NodeEvent::Repository { package, reason } => write!(f, "package {package}: {reason}"),
         }
     }
 }
 
 /// Receiver of a manager's events.
 #[derive(Clone)]
-pub(super) struct Observer(Arc<dyn Fn(&Event) + Send + Sync>);
+pub(super) struct Observer(Arc<dyn Fn(&NodeEvent) + Send + Sync>);
 
 impl Observer {
-    pub(super) fn new(observer: impl Fn(&Event) + Send + Sync + 'static) -> Observer {
+    pub(super) fn new(observer: impl Fn(&NodeEvent) + Send + Sync + 'static) -> Observer {
         Observer(Arc::new(observer))
     }
 
-    pub(super) fn tell(&self, event: &Event) {
+    pub(super) fn tell(&self, event: &NodeEvent) {
         (self.0)(event);
     }
 }

@@ -256,7 +256,7 @@ impl InFlight {
                     }
                     return Poll::Ready(reply);
                 }
-                State::Arrived(reply) => match self.settle(reply) {
+                State::Arrived(reply) => match self.complete(reply) {
                     Ok(state) => state,
                     Err(exception) => self.failed(exception),
                 },
@@ -408,7 +408,10 @@ impl InFlight {
     }
 
     /// Handles the meaning of an answer; results and user exceptions are left to the caller.
-    fn settle(&mut self, reply: Result<Reply, SystemException>) -> Result<State, SystemException> {
+    fn complete(
+        &mut self,
+        reply: Result<Reply, SystemException>,
+    ) -> Result<State, SystemException> {
         let closed = match (&reply, &self.sent) {
             (Err(lost), Some((_, to))) if *lost == raise::CONNECT_FAILED => {
                 to.route.turn_from(to.profile);

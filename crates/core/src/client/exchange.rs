@@ -217,7 +217,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             let draft = Draft::within(to, self.op, &self.conditions(route), added, &mut room);
             let (reference, timing) = (self.reference, self.timing);
             let reply = local::call(reference, timing, &draft, self.args)?;
-            return Ok(match self.settle(to, flow, reply)? {
+            return Ok(match self.handle_reply(to, flow, reply)? {
                 Step::Done(reply) => Round::Done(reply),
                 _ => Round::Forwarded,
             });
@@ -342,7 +342,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         added: &[ServiceContext<'_>],
     ) -> Result<Step, SystemException> {
         let lost = match trial {
-            Trial::Answered(reply) => return self.settle(to, flow, Some(reply)),
+            Trial::Answered(reply) => return self.handle_reply(to, flow, Some(reply)),
             Trial::Lost(lost) => lost,
         };
         if let Some(step) = self.react(to, Fate::Lost(lost))? {
@@ -381,7 +381,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         };
         if self.op.response == Response::None {
             pending.abandon();
-            return self.settle(to, flow, None).map(Fate::Ended);
+            return self.handle_reply(to, flow, None).map(Fate::Ended);
         }
         let narrowed;
         let timing = match policies.reply {
@@ -393,12 +393,12 @@ impl<'x, 'a> Exchange<'x, 'a> {
             }
         };
         match pending.wait(self.reference.orb(), timing) {
-            // Most calls end here, because `settle` would move their reply once more.
+            // Most calls end here, because `handle_reply` would move their reply once more.
             Ok(reply) if flow.is_none() && reply.status() == ReplyStatus::NO_EXCEPTION => {
                 self.bind(to);
                 Ok(Fate::Ended(Step::Done(Some(reply))))
             }
-            Ok(reply) => self.settle(to, flow, Some(reply)).map(Fate::Ended),
+            Ok(reply) => self.handle_reply(to, flow, Some(reply)).map(Fate::Ended),
             Err(lost) => Ok(Fate::Lost(lost)),
         }
     }
@@ -436,7 +436,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         };
         match pending.wait(self.reference.orb(), &self.timing) {
             Ok(reply) => {
-                let step = self.settle(to, None, Some(reply))?;
+                let step = self.handle_reply(to, None, Some(reply))?;
                 if matches!(step, Step::Done(_)) {
                     profile.set_located();
                 }
@@ -447,7 +447,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
     }
 
     /// Handles the meaning of a reply; results and user exceptions are left to the caller.
-    pub(super) fn settle(
+    pub(super) fn handle_reply(
         &mut self,
         to: Addressee<'_>,
         flow: Option<&ClientFlow>,

@@ -161,9 +161,9 @@ impl Exchange<'_, '_> {
             Sent::Withheld(_) => unreachable!("nothing is withheld"),
         };
         match answered {
-            Ok(reply) => match self.settle(to, None, Some(reply)) {
+            Ok(reply) => match self.handle_reply(to, None, Some(reply)) {
                 Err(unknown) if is_unknown_operation(&unknown) => Ok(Step::Done(None)),
-                settled => settled,
+                handled => handled,
             },
             Err(lost) => lost.end_harmless(peer, &mut self.attempts),
         }

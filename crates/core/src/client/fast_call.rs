@@ -3,8 +3,8 @@
 //! A fast call is two-way, under the policies of the ORB alone, to an object in another process that was never
 //! forwarded, over a connection that no other call uses and that has carried such calls before. All other needs of
 //! calls were checked when the reference was read ([`Route::fast`](crate::reference::Route)) or when the connection
-//! [settled](Settled); what remains is one pass: the connection, the head of the request, the arguments, a write, a
-//! read.
+//! [was prepared](FastCallState); what remains is one pass: the connection, the head of the request, the arguments, a
+//! write, a read.
 //!
 //! A fast oneway takes the same path up to the write. Its reference may have a time limit of its own, which limits the
 //! write only.
@@ -25,7 +25,7 @@ use super::buffered;
 use super::call::{Pending, SENT_AT_ONCE, unsent};
 use super::draft::{Draft, First, HEADER_ROOM};
 use super::exchange::{Trial, Tried, exchange, exchange_after};
-use super::link::{ClientLink, Settled};
+use super::link::{ClientLink, FastCallState};
 use super::metered::Metered;
 use super::reply::Answered;
 use super::selection::SharingKey;
@@ -138,8 +138,8 @@ fn call<'r, 'a>(
     }
     let tick = clock::coarse_nanoseconds();
     let link = peer.take_last()?;
-    let link = peer.settled(link, tick, |link| {
-        link.limits.are_of_fast_calls || link.settle(profile, policies)
+    let link = peer.prepared(link, tick, |link| {
+        link.limits.are_of_fast_calls || link.prepare_connection(profile, policies)
     })?;
     // A closure collects these values, because only rare paths need them.
     let call = || FastCall { reference, op, policies, route, index, profile, peer, tick };
@@ -255,9 +255,9 @@ fn oneway<'r, 'a>(
                 true => peer.take_idle(SharingKey::default()),
                 false => peer.take_last(),
             };
-            peer.settled(link?, tick, |link| {
-                (link.settled.is_some() && link.limits.bounds_writes(limit))
-                    || link.settle_for_oneways(profile, policies, limit)
+            peer.prepared(link?, tick, |link| {
+                (link.fast_state.is_some() && link.limits.bounds_writes(limit))
+                    || link.prepare_for_oneways(profile, policies, limit)
             })?
         }
     };
@@ -297,12 +297,12 @@ fn write<'r, 'a>(
     let options = peer.options();
     let out = mem::take(&mut link.out);
     let id = link.session.ids.next_id();
-    let settled = link.settled.as_ref().expect("fast calls settled it");
-    let dialect = settled.dialect;
+    let fast_state = link.fast_state.as_ref().expect("fast calls prepared it");
+    let dialect = fast_state.dialect;
     let mut e = options.encoder(out, dialect);
     e.reserve(HEADER_ROOM + op.request as usize);
     let mut alias = None;
-    let begun = match settled.head(profile, op) {
+    let begun = match fast_state.head(profile, op) {
         Some(head) => head.begin(&mut e, form, id),
         None => call().begin_anew(&mut link, &mut e, id, &mut alias),
     };
@@ -356,9 +356,9 @@ impl FastCall<'_> {
         let begun = draft.begin(e, id, &first);
         // The head of a request that defines an alias is not kept, because later requests only refer to the alias.
         if alias.is_none_or(|alias| alias.known)
-            && let (Some(settled), Some(head)) = (&mut link.settled, Head::of(e, begun))
+            && let (Some(fast_state), Some(head)) = (&mut link.fast_state, Head::of(e, begun))
         {
-            settled.keep(self.profile, self.op, head);
+            fast_state.keep(self.profile, self.op, head);
         }
         begun
     }
@@ -456,7 +456,7 @@ impl FastCall<'_> {
     /// Returns the timing of the call, which began at its tick.
     #[cold]
     fn timing(&self, link: &ClientLink) -> Timing {
-        let by_ticks = link.settled.as_ref().is_some_and(|it| it.by_ticks);
+        let by_ticks = link.fast_state.as_ref().is_some_and(|it| it.by_ticks);
         let start = match by_ticks {
             true => {
                 let since = clock::coarse_nanoseconds().saturating_sub(self.tick);
@@ -470,18 +470,18 @@ impl FastCall<'_> {
 }
 
 impl Peer {
-    /// Returns a connection that was taken out, if fast calls to this server may use it as it is, which `settle`
+    /// Returns a connection that was taken out, if fast calls to this server may use it as it is, which `prepare`
     /// reports; otherwise gives it back.
     #[inline(always)]
-    fn settled(
+    fn prepared(
         &self,
         mut link: Box<ClientLink>,
         tick: u64,
-        settle: impl FnOnce(&mut ClientLink) -> bool,
+        prepare: impl FnOnce(&mut ClientLink) -> bool,
     ) -> Option<Box<ClientLink>> {
-        let is_good = settle(&mut link)
+        let is_good = prepare(&mut link)
             && link.losses_seen == self.losses()
-            && (link.settled.as_ref().is_some_and(|it| it.tick == tick)
+            && (link.fast_state.as_ref().is_some_and(|it| it.tick == tick)
                 || self.is_trusted(&mut link, tick));
         if !is_good {
             self.give_back_last(link);
@@ -502,8 +502,8 @@ impl Peer {
         }
         link.last_used = now;
         link.trusted_until = self.trusted_until(now);
-        if let Some(settled) = &mut link.settled {
-            settled.tick = if settled.by_ticks { tick } else { 0 };
+        if let Some(fast_state) = &mut link.fast_state {
+            fast_state.tick = if fast_state.by_ticks { tick } else { 0 };
         }
         true
     }
@@ -513,13 +513,13 @@ impl ClientLink {
     /// Prepares a connection that has carried calls for fast calls. Returns `false` if fast calls cannot use it.
     #[cold]
     #[inline(never)]
-    fn settle(&mut self, profile: &RouteProfile, policies: &Effective) -> bool {
+    fn prepare_connection(&mut self, profile: &RouteProfile, policies: &Effective) -> bool {
         let limit = policies.round_trip;
         if !self.is_plain(profile) || self.limits.reads(&*self.link, limit).is_err() {
             return false;
         }
         self.limit_writes(limit);
-        self.keep_settled(profile, policies);
+        self.keep_fast_state(profile, policies);
         self.limits.are_of_fast_calls = true;
         true
     }
@@ -528,7 +528,7 @@ impl ClientLink {
     /// `false` if fast oneways cannot use it.
     #[cold]
     #[inline(never)]
-    fn settle_for_oneways(
+    fn prepare_for_oneways(
         &mut self,
         profile: &RouteProfile,
         policies: &Effective,
@@ -538,7 +538,7 @@ impl ClientLink {
             return false;
         }
         self.limit_writes(limit);
-        self.keep_settled(profile, policies);
+        self.keep_fast_state(profile, policies);
         self.limits.bounds_writes(limit)
     }
 
@@ -552,14 +552,15 @@ impl ClientLink {
             && told == Ok(None)
     }
 
-    fn keep_settled(&mut self, profile: &RouteProfile, policies: &Effective) {
+    fn keep_fast_state(&mut self, profile: &RouteProfile, policies: &Effective) {
         let minor = profile.wire.version().minor;
         let (dialect, by_ticks) =
             (self.session.told.dialect(minor), self.is_told_by_ticks(policies));
-        let settled = self.settled.get_or_insert_with(|| Box::new(Settled::new(dialect)));
-        settled.dialect = dialect;
-        settled.by_ticks = by_ticks;
-        settled.tick = 0;
+        let fast_state =
+            self.fast_state.get_or_insert_with(|| Box::new(FastCallState::new(dialect)));
+        fast_state.dialect = dialect;
+        fast_state.by_ticks = by_ticks;
+        fast_state.tick = 0;
     }
 
     /// Reports whether ticks of the coarse clock are short compared with the times that they measure.

@@ -51,7 +51,7 @@ pub(crate) struct ClientLink {
     /// Numbers of objects and operations, if the protocol has them.
     pub(super) aliases: Option<Box<Aliases>>,
     /// State of fast calls, created for the first of them.
-    pub(super) settled: Option<Box<Settled>>,
+    pub(super) fast_state: Option<Box<FastCallState>>,
     /// Queue of the oneways of a batch, created for the first batch. While it contains oneways, the thread of the batch
     /// holds the connection.
     pub(super) waiting: Option<Box<Waiting>>,
@@ -93,7 +93,7 @@ impl ClientLink {
             band: None,
             dscp: None,
             aliases: owner.aliases(),
-            settled: None,
+            fast_state: None,
             waiting: None,
             _counted: counted,
         }
@@ -268,7 +268,7 @@ pub(crate) fn exception_of(
 const HEADS: usize = 8;
 
 /// State of a connection for fast calls.
-pub(super) struct Settled {
+pub(super) struct FastCallState {
     /// Encoding of text, as both sides agreed.
     pub(super) dialect: Dialect,
     /// Tick of the coarse clock at which the connection was known to work; 0 if the connection is checked each time.
@@ -287,9 +287,9 @@ struct KeptHead {
     head: Head,
 }
 
-impl Settled {
-    pub(super) fn new(dialect: Dialect) -> Settled {
-        Settled {
+impl FastCallState {
+    pub(super) fn new(dialect: Dialect) -> FastCallState {
+        FastCallState {
             dialect,
             tick: 0,
             by_ticks: false,

@@ -28,8 +28,8 @@ impl Selection {
             return Ok(None);
         }
         let class = class_of(policies);
-        let selection = match route.settled {
-            Some(settled) if !policies.real_time => settled,
+        let selection = match route.fixed_selection {
+            Some(fixed_selection) if !policies.real_time => fixed_selection,
             _ => Selection::look(reference, route, policies, op)?,
         };
         let pacing = &reference.orb().options().class_pacing;

@@ -180,7 +180,7 @@ impl Selection {
 
     /// Returns the selection of all calls without policies of RT-CORBA, if neither their priority nor the operation
     /// matters. It is computed once, when the reference is read.
-    pub(crate) fn settled(
+    pub(crate) fn fixed(
         profiles: &[RouteProfile],
         scheduled: Option<&Scheduled>,
     ) -> Option<Selection> {

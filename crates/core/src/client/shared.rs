@@ -58,10 +58,10 @@ impl Exchange<'_, '_> {
             let answer =
                 shared.call(profile, draft, self.args, timing_of_reply).and_then(Option::transpose);
             let exception = match answer {
-                Ok(None) => return self.settle(to, flow, None).map(Some),
+                Ok(None) => return self.handle_reply(to, flow, None).map(Some),
                 Ok(Some(answer)) => {
                     let reply = Reply::of_answer(reference.orb(), answer);
-                    return self.settle(to, flow, Some(reply)).map(Some);
+                    return self.handle_reply(to, flow, Some(reply)).map(Some);
                 }
                 Err(exception) => exception,
             };

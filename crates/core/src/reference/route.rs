@@ -42,7 +42,7 @@ pub(crate) struct Route {
     /// (`client/selection.rs`).
     pub(crate) real_time: bool,
     /// Selected profile, if it is the same for all calls without policies of their own.
-    pub(crate) settled: Option<Selection>,
+    pub(crate) fixed_selection: Option<Selection>,
     /// Whether calls may take the fast path, unless the reference or the thread has policies of its own. Set by the
     /// ORB.
     pub(crate) fast: bool,
@@ -205,7 +205,9 @@ impl Route {
             fast: false,
             counted: false,
             real_time,
-            settled: real_time.then(|| Selection::settled(&profiles, scheduled.as_ref())).flatten(),
+            fixed_selection: real_time
+                .then(|| Selection::fixed(&profiles, scheduled.as_ref()))
+                .flatten(),
             profiles,
             scheduled,
             preferred: AtomicUsize::new(0),

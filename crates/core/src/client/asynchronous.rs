@@ -18,8 +18,8 @@ use super::alarm::Alarm;
 use super::callback::run_in_lane;
 use super::launch::{Again, Launch, Launched, Target};
 use super::metered::Metered;
+use super::reply_meaning::{ReplyMeaning, one_more, pause};
 use super::scheduled::SchedulingContext;
-use super::settle::{Meaning, one_more, pause};
 use super::slot::Slot;
 use super::{Answered, Args, Reply, Timing, intercepted, local, wait_until};
 use crate::Ref;
@@ -439,18 +439,18 @@ impl InFlight {
             };
         }
         match meaning? {
-            Meaning::Answer(reply) => {
+            ReplyMeaning::Answer(reply) => {
                 self.bind();
                 Ok(match self.policies().reply_start {
                     None => State::Settled(Some(Ok(reply))),
                     Some(start) => State::Held(reply, start),
                 })
             }
-            Meaning::Moved(ior, permanent) => {
+            ReplyMeaning::Moved(ior, permanent) => {
                 self.forward_to(ior, permanent)?;
                 self.send_on()
             }
-            Meaning::Readdressed => {
+            ReplyMeaning::Readdressed => {
                 self.forwards = one_more(self.forwards)?;
                 self.send_on()
             }
@@ -458,12 +458,12 @@ impl InFlight {
     }
 
     /// Returns the meaning of a reply, and notes its service contexts for interceptors.
-    fn meaning(&self, reply: Reply) -> Result<Meaning, SystemException> {
+    fn meaning(&self, reply: Reply) -> Result<ReplyMeaning, SystemException> {
         if let Some(flow) = &self.flow {
             reply.with_contexts(|contexts| flow.note(contexts));
         }
         let target = self.sent.as_ref().map(|(_, target)| target.addressee());
-        Meaning::of(reply, target.map(|to| to.profile))
+        ReplyMeaning::of(reply, target.map(|to| to.profile))
     }
 
     /// Ends the call, unless policy requires a retry and the request certainly did not run.

@@ -13,9 +13,9 @@ use super::call::{Call, Lost, Sent};
 use super::draft::{Addressee, Carried, Conditions, Draft};
 use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
+use super::reply_meaning::{ReplyMeaning, one_more, pause};
 use super::scheduled::{self, SchedulingContext};
 use super::selection::{AnnouncedPriority, Selection};
-use super::settle::{Meaning, one_more, pause};
 use super::{Args, Reply, Timing, intercepted, local, timing};
 use crate::Ref;
 use crate::error::{Attempt, failure, raise};
@@ -460,17 +460,17 @@ impl<'x, 'a> Exchange<'x, 'a> {
         if let Some(flow) = flow {
             reply.with_contexts(|contexts| flow.note(contexts));
         }
-        match Meaning::of(reply, Some(to.profile))? {
-            Meaning::Answer(reply) => {
+        match ReplyMeaning::of(reply, Some(to.profile))? {
+            ReplyMeaning::Answer(reply) => {
                 self.bind(to);
                 Ok(Step::Done(Some(reply)))
             }
-            Meaning::Moved(..) if self.bound.is_some() => Err(raise::REBIND_MOVED),
-            Meaning::Moved(ior, permanent) => {
+            ReplyMeaning::Moved(..) if self.bound.is_some() => Err(raise::REBIND_MOVED),
+            ReplyMeaning::Moved(ior, permanent) => {
                 self.reference.forward_to(ior, permanent)?;
                 Ok(Step::Again)
             }
-            Meaning::Readdressed => Ok(Step::Again),
+            ReplyMeaning::Readdressed => Ok(Step::Again),
         }
     }
 

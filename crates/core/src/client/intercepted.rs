@@ -2,7 +2,7 @@
 
 use oxorb_object::SystemException;
 
-use super::settle::Meaning;
+use super::reply_meaning::ReplyMeaning;
 use super::{Exchange, Reply, Round};
 use crate::Ref;
 use crate::error::raise;
@@ -62,13 +62,13 @@ pub(super) fn begin(flow: Option<&mut ClientFlow>) -> Result<(), Interrupt> {
 /// Runs the ending points of an asynchronous call, once: when its caller takes the answer.
 pub(super) fn answered(
     flow: &mut ClientFlow,
-    meaning: &Result<Meaning, SystemException>,
+    meaning: &Result<ReplyMeaning, SystemException>,
 ) -> Result<(), Interrupt> {
     let elsewhere = match meaning {
         Err(exception) => return flow.end(&Received::SystemException(*exception)),
-        Ok(Meaning::Answer(reply)) => return end_with(flow, reply),
-        Ok(Meaning::Moved(ior, _)) => Ref::new(flow.target().orb(), ior.clone()),
-        Ok(Meaning::Readdressed) => flow.target().clone(),
+        Ok(ReplyMeaning::Answer(reply)) => return end_with(flow, reply),
+        Ok(ReplyMeaning::Moved(ior, _)) => Ref::new(flow.target().orb(), ior.clone()),
+        Ok(ReplyMeaning::Readdressed) => flow.target().clone(),
     };
     flow.end(&Received::Forward(elsewhere))
 }

@@ -18,7 +18,7 @@ use crate::threads::clock::LONGEST_WAIT;
 const MAX_FORWARDS: u32 = 16;
 
 /// Meaning of a reply for its call.
-pub(super) enum Meaning {
+pub(super) enum ReplyMeaning {
     /// Results or a user exception, for the caller.
     Answer(Reply),
     /// The object is elsewhere; the flag is true if the forward is permanent.
@@ -27,7 +27,7 @@ pub(super) enum Meaning {
     Readdressed,
 }
 
-impl Meaning {
+impl ReplyMeaning {
     /// Returns the meaning of a reply. `profile` is the target of the request, unless that is this process.
     ///
     /// # Errors
@@ -35,22 +35,24 @@ impl Meaning {
     pub(super) fn of(
         reply: Reply,
         profile: Option<&RouteProfile>,
-    ) -> Result<Meaning, SystemException> {
+    ) -> Result<ReplyMeaning, SystemException> {
         match reply.status() {
-            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => Ok(Meaning::Answer(reply)),
+            ReplyStatus::NO_EXCEPTION | ReplyStatus::USER_EXCEPTION => {
+                Ok(ReplyMeaning::Answer(reply))
+            }
             ReplyStatus::SYSTEM_EXCEPTION => {
                 let made_by = profile.and_then(|profile| profile.made_by);
                 Err(failure::raised_by(made_by, reply.system_exception()))
             }
             status @ (ReplyStatus::LOCATION_FORWARD | ReplyStatus::LOCATION_FORWARD_PERM) => {
                 let permanent = status == ReplyStatus::LOCATION_FORWARD_PERM;
-                Ok(Meaning::Moved(reply.read()?, permanent))
+                Ok(ReplyMeaning::Moved(reply.read()?, permanent))
             }
             ReplyStatus::NEEDS_ADDRESSING_MODE => {
                 let wanted: i16 = reply.read()?;
                 match profile {
                     Some(profile) if profile.set_addressing(wanted as u16) => {
-                        Ok(Meaning::Readdressed)
+                        Ok(ReplyMeaning::Readdressed)
                     }
                     _ => Err(raise::ADDRESSING_LOOP),
                 }

@@ -15,7 +15,7 @@ use super::host::{Host, Parts};
 use super::intake::Intake;
 use super::lane::serving_lane;
 use super::lane_memory::{Memory, Pair};
-use super::registry::Admitted;
+use super::registry::AdmittedConnection;
 use super::reply_memory;
 use super::serving_context::{self, ServingContext};
 use super::session::{Caller, Next, Session, refuse};
@@ -99,7 +99,7 @@ pub(super) enum Ahead {
 impl Connection {
     pub(crate) fn new(
         options: &Options,
-        admitted: Admitted,
+        admitted: AdmittedConnection,
         link: Arc<dyn Link>,
         pool: Option<u32>,
     ) -> Connection {
@@ -120,7 +120,7 @@ impl Connection {
     /// Returns a connection that this side opened, over which requests may also arrive.
     pub(crate) fn both_ways(
         options: &Options,
-        admitted: Admitted,
+        admitted: AdmittedConnection,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
         calls: Arc<dyn Calls>,

@@ -33,7 +33,7 @@ use super::lane_memory::{Memory, MessageBuffers};
 use super::per_connection::{self, leave};
 use super::queue::Queue;
 use super::reactor::{self, Armed, Reactor};
-use super::registry::Admitted;
+use super::registry::AdmittedConnection;
 use super::reserve::Reserve;
 use super::takeover::Takeover;
 use super::threadpool::{DropRules, QueueOrder};
@@ -369,7 +369,7 @@ impl Lane {
     pub(crate) fn adopt(
         self: &Arc<Self>,
         orb: &impl Host,
-        admitted: Admitted,
+        admitted: AdmittedConnection,
         link: Arc<dyn Link>,
     ) -> io::Result<()> {
         let id = admitted.id;

@@ -12,7 +12,7 @@ use super::connection::{Connection, Served};
 use super::connection_owner::ConnectionOwner;
 use super::followers::Followers;
 use super::host::{Host, Parts};
-use super::registry::Admitted;
+use super::registry::AdmittedConnection;
 use crate::Options;
 use crate::conn::{Calls, Turn, place};
 
@@ -25,7 +25,7 @@ const NAME: &str = "oxorb-conn";
 /// Starts the thread of one connection.
 pub(crate) fn start(
     orb: &impl Host,
-    admitted: Admitted,
+    admitted: AdmittedConnection,
     link: Arc<dyn Link>,
 ) -> std::io::Result<()> {
     link.set_write_timeout(Some(orb.options().stall_timeout))?;
@@ -38,7 +38,7 @@ pub(crate) fn start(
 /// arrive.
 pub(crate) fn start_both_ways(
     orb: &impl Host,
-    admitted: Admitted,
+    admitted: AdmittedConnection,
     link: Arc<dyn Link>,
     turn: Arc<Turn>,
     calls: Arc<dyn Calls>,

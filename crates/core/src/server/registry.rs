@@ -81,7 +81,7 @@ pub(super) struct LongRunning {
 }
 
 /// New connection that may be served.
-pub(crate) struct Admitted {
+pub(crate) struct AdmittedConnection {
     pub(crate) id: u64,
     pub(crate) status: Arc<Status>,
     /// Peer of the connection that was closed for it, as [`Link::peer`] returns it.
@@ -115,7 +115,7 @@ impl Registry {
         &self,
         link: &Arc<dyn Link>,
         options: &Options,
-    ) -> Result<Admitted, Refused> {
+    ) -> Result<AdmittedConnection, Refused> {
         let mut state = self.lock();
         if self.closing.load(Ordering::SeqCst) {
             return Err(Refused::Closing);
@@ -149,7 +149,7 @@ impl Registry {
     }
 
     /// Registers a connection that this side opened, and over which requests may also arrive.
-    pub(crate) fn join(&self, link: &Arc<dyn Link>) -> Option<Admitted> {
+    pub(crate) fn join(&self, link: &Arc<dyn Link>) -> Option<AdmittedConnection> {
         let mut state = self.lock();
         if self.closing.load(Ordering::SeqCst) {
             return None;
@@ -165,7 +165,7 @@ impl Registry {
         link: &Arc<dyn Link>,
         client: Option<Arc<Client>>,
         purged: Option<String>,
-    ) -> Admitted {
+    ) -> AdmittedConnection {
         let id = state.next_id;
         state.next_id += 1;
         let status = Arc::new(Status::new(self.now(), client));
@@ -173,7 +173,7 @@ impl Registry {
             Entry { link: Arc::clone(link), status: Arc::clone(&status), pool: 0, _place: None };
         state.links.insert(id, entry);
         self.open.store(state.links.len(), Ordering::Release);
-        Admitted { id, status, purged }
+        AdmittedConnection { id, status, purged }
     }
 
     /// Ends the connection that has idled longest, preferably one that was never used; returns its

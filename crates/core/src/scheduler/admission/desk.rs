@@ -100,11 +100,11 @@ pub(crate) struct AdmissionDesk {
 
 struct State {
     controller: Controller,
-    admitted: Vec<Admitted>,
+    admitted: Vec<AdmittedOwner>,
 }
 
 /// Owner of a budget that an admission set.
-struct Admitted {
+struct AdmittedOwner {
     of: BudgetOf,
     /// Budget that the owner had before, and that is restored on release.
     before: Option<Budget>,
@@ -146,7 +146,7 @@ impl AdmissionDesk {
             if !matches!(answer, Answer::Refused(_)) {
                 let before =
                     rules.iter().find(|(owner, _)| *owner == of).map(|(_, budget)| *budget);
-                state.admitted.push(Admitted { of, before });
+                state.admitted.push(AdmittedOwner { of, before });
             }
         }
         if self.enforce(&state, ledger, threads) {
@@ -188,7 +188,7 @@ impl AdmissionDesk {
     fn enforce(&self, state: &State, ledger: &std::sync::Arc<Ledger>, threads: &Threads) -> bool {
         let members = state.controller.members();
         let known = ledger.rules();
-        state.admitted.iter().all(|Admitted { of, .. }| {
+        state.admitted.iter().all(|AdmittedOwner { of, .. }| {
             let name = of.to_string();
             let Some(member) = members.iter().find(|member| member.wanted.name == name) else {
                 return true;
@@ -212,7 +212,7 @@ impl AdmissionDesk {
     }
 }
 
-impl Admitted {
+impl AdmittedOwner {
     fn give_back(self, ledger: &std::sync::Arc<Ledger>, threads: &Threads) {
         match self.before {
             // This never fails: `set` refuses only new owners, and this owner already has a budget.

@@ -239,7 +239,7 @@ fn has(set: &[u64], rule: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interceptor::access_rules::Asked;
+    use crate::interceptor::access_rules::AccessRequest;
     use crate::scheduler::budget::RequestRate;
 
     /// Returns a pseudo-random number below `bound`.
@@ -316,7 +316,7 @@ mod tests {
                             for id in ["alice", "bob", "bo", "ben", "\0"] {
                                 for operation in ["balance", "close", "other", "*"] {
                                     let adapter = ["RootPOA".to_owned(), "accounts".to_owned()];
-                                    let asked = Asked {
+                                    let asked = AccessRequest {
                                         peer,
                                         protected,
                                         interface,

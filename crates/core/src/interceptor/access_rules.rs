@@ -53,7 +53,7 @@ pub struct AccessRule {
 
 /// Properties of a request that the rules test.
 #[cfg(test)]
-pub(crate) struct Asked<'r> {
+pub(crate) struct AccessRequest<'r> {
     pub(crate) peer: &'r PeerId,
     pub(crate) protected: bool,
     /// Interface of the servant.
@@ -68,7 +68,7 @@ pub(crate) struct Asked<'r> {
 impl AccessRules {
     /// Evaluates the rules one by one, as a reference for tests of the index. Returns the deciding rule, if any, and
     /// whether the request is to be served.
-    pub(crate) fn decide(&self, asked: &Asked<'_>) -> (Option<&AccessRule>, bool) {
+    pub(crate) fn decide(&self, asked: &AccessRequest<'_>) -> (Option<&AccessRule>, bool) {
         if *asked.peer == PeerId::Process {
             return (None, true);
         }
@@ -81,7 +81,7 @@ impl AccessRules {
 
 #[cfg(test)]
 impl AccessRule {
-    fn matches(&self, asked: &Asked<'_>) -> bool {
+    fn matches(&self, asked: &AccessRequest<'_>) -> bool {
         let named = |all: &[String], fits: &dyn Fn(&str) -> bool| {
             all.is_empty() || all.iter().any(|one| fits(one))
         };
@@ -94,7 +94,7 @@ impl AccessRule {
 }
 
 #[cfg(test)]
-impl Asked<'_> {
+impl AccessRequest<'_> {
     pub(crate) fn path(&self) -> String {
         let mut path = String::new();
         let names = self.adapter.iter().skip(1).map(String::as_str);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     fn served(rules: &AccessRules, peer: &PeerId, operation: &str, protected: bool) -> bool {
-        let asked = Asked {
+        let asked = AccessRequest {
             peer,
             protected,
             interface: "IDL:bank/Account:1.0",

@@ -32,7 +32,7 @@ use crate::Incident;
 use crate::Serving;
 use crate::conn::Offer;
 use crate::error::raise;
-use crate::scheduler::budget::Asked;
+use crate::scheduler::budget::BudgetedRequest;
 use crate::shared::Shared;
 use crate::threads::sync::atomic::Ordering;
 
@@ -166,7 +166,7 @@ fn demoted(
 ) -> Option<Arc<Lane>> {
     let ledger = orb.shared().budgets.as_ref()?;
     let lowest = owner.lowest()?;
-    let asked = Asked {
+    let asked = BudgetedRequest {
         key,
         operation: request.operation,
         describe: &|key, look| orb.describe(key, look),

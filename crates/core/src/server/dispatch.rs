@@ -17,7 +17,7 @@ use crate::conn::{Kept, Offer};
 use crate::error::raise;
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
-use crate::scheduler::budget::{Asked, Begun, Timed};
+use crate::scheduler::budget::{Begun, BudgetedRequest, Timed};
 use crate::servant::{Arrived, Times, terms};
 use crate::shared::Shared;
 use crate::{Incident, Located, Orb, Outcome, Upcall};
@@ -223,7 +223,7 @@ fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Res
     }
     let _charged;
     if let Some(ledger) = &orb.shared().budgets {
-        let asked = Asked {
+        let asked = BudgetedRequest {
             key,
             operation: request.operation,
             describe: &|key, look| orb.describe(key, look),

@@ -49,7 +49,7 @@ pub(crate) struct Desk {
 }
 
 /// Request to which budgets may apply.
-pub(crate) struct Asked<'r> {
+pub(crate) struct BudgetedRequest<'r> {
     /// Object key as received.
     pub(crate) key: &'r [u8],
     pub(crate) operation: &'r str,
@@ -248,7 +248,7 @@ impl Desk {
         &'c self,
         ledger: &'c Arc<Ledger>,
         client: &'c Arc<Account>,
-        asked: &Asked<'_>,
+        asked: &BudgetedRequest<'_>,
     ) -> Result<Charged<'c>, SystemException> {
         let found = self.find(ledger, asked);
         let bundle = found.as_deref();
@@ -296,7 +296,7 @@ impl Desk {
         &self,
         ledger: &Arc<Ledger>,
         client: &Arc<Account>,
-        asked: &Asked<'_>,
+        asked: &BudgetedRequest<'_>,
     ) -> bool {
         if !ledger.demotes.load(Relaxed) {
             return false;
@@ -321,7 +321,7 @@ impl Desk {
     }
 
     /// Returns the accounts of an operation of an object.
-    fn find(&self, ledger: &Ledger, asked: &Asked<'_>) -> Option<Rc<Bundle>> {
+    fn find(&self, ledger: &Ledger, asked: &BudgetedRequest<'_>) -> Option<Rc<Bundle>> {
         let epoch = ledger.epoch();
         if epoch == 0 {
             return None;
@@ -337,7 +337,12 @@ impl Desk {
 
     /// Looks the accounts up in the ledger, and caches them.
     #[cold]
-    fn find_out(&self, ledger: &Ledger, asked: &Asked<'_>, epoch: u64) -> Option<Rc<Bundle>> {
+    fn find_out(
+        &self,
+        ledger: &Ledger,
+        asked: &BudgetedRequest<'_>,
+        epoch: u64,
+    ) -> Option<Rc<Bundle>> {
         let (key, operation) = (asked.key, asked.operation.as_bytes());
         let bundle = Rc::new(ledger.bundle(key, asked.operation, asked.describe)?);
         let place = place(ends(key), ends(operation));
@@ -394,7 +399,7 @@ impl Desk {
         accounts: &Accounts<'_>,
         spent: u8,
         now: u64,
-        asked: &Asked<'_>,
+        asked: &BudgetedRequest<'_>,
     ) -> Result<bool, SystemException> {
         let exceeded = |at: usize| match (spent >> at & 1, spent >> (at + 4) & 1) {
             (0, 0) => None,
@@ -718,7 +723,7 @@ mod tests {
         let describe: &Describe<'_> = &|key: &[u8], look: &mut dyn FnMut(Described<'_>)| {
             look(Described::new(key, "sensors", "IDL:test/Radar:1.0", &|_| false));
         };
-        let asked = Asked {
+        let asked = BudgetedRequest {
             key: b"radar",
             operation: "sweep",
             describe,

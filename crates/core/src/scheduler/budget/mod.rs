@@ -5,7 +5,8 @@
 //! -ORBBudget, Orb::set_budget     rules (rule.rs): whose, and how much
 //!   -> Ledger (ledger.rs)         of one ORB: an account for each rule, and for each client
 //!        -> Account (account.rs)  what is left: two token buckets (bucket.rs), counters
-//! request -> Desk (desk.rs)       of each thread: finds the accounts, takes from them, or says what becomes of the request
+//! request -> Desk (desk.rs)       of each thread: finds the accounts, takes from them, or says what becomes of the
+//! request
 //!             -> Begun            result for a request within its budgets whose accounts are cached
 //!             -> Charged          while it runs: its processor time is charged when it ends
 //!             -> Restraint        of a thread (throttle.rs) that is throttled or demoted beyond the budget
@@ -35,7 +36,7 @@ pub(crate) use account::Account;
 pub use bucket::Bucket;
 pub(crate) use clients::{MOST_CLIENTS, make_room};
 pub use described::Described;
-pub(crate) use desk::{Asked, Begun, Desk, Timed};
+pub(crate) use desk::{Begun, BudgetedRequest, Desk, Timed};
 pub(crate) use ledger::Ledger;
 pub use overrun::{Overrun, OverrunHooks};
 pub(crate) use report::BudgetSum;

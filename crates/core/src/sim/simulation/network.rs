@@ -438,18 +438,22 @@ impl Transport for Network {
             }
             Connect::Silent => Ok(NEVER),
         };
-        Ok(Start::Wait(Box::new(Attempt { network: self.clone(), place: place.to_owned(), done })))
+        Ok(Start::Wait(Box::new(ConnectAttempt {
+            network: self.clone(),
+            place: place.to_owned(),
+            done,
+        })))
     }
 }
 
 /// A connection attempt, and the time of its result.
-struct Attempt {
+struct ConnectAttempt {
     network: Network,
     place: String,
     done: Result<u64, u64>,
 }
 
-impl Connecting for Attempt {
+impl Connecting for ConnectAttempt {
     fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
         None
     }

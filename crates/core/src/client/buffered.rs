@@ -8,7 +8,7 @@ use oxorb_object::SystemException;
 use super::draft::{Addressee, Conditions, Draft};
 use super::exchange::exchange;
 use super::level::Level;
-use super::oneways::{Buffer, Buffered};
+use super::oneways::{Buffered, OnewayBuffer};
 use super::reach::Untried;
 use super::scheduled::SchedulingContext;
 use super::selection::{AnnouncedPriority, Selection};
@@ -96,7 +96,7 @@ fn buffer<'a>(
             .filter(|other| draft.suits(other))
             .map(RouteProfile::remote)
             .filter(|other| !Arc::ptr_eq(other, peer));
-        let buffer = Buffer::of(peer, level);
+        let buffer = OnewayBuffer::of(peer, level);
         Ok::<_, SystemException>(buffer.add(peer, level, others, &draft, args, policies))
     })?;
     if let Some(flow) = &mut flow {

@@ -10,7 +10,7 @@ use oxorb_rt::Priority;
 use super::current::Current;
 use super::given_up::{Before, GivenUp};
 use super::multiplexed::Multiplexed;
-use super::oneways::Buffer;
+use super::oneways::OnewayBuffer;
 use super::selection::Selection;
 use crate::threads::rt::thread_priority;
 
@@ -62,7 +62,7 @@ impl Level {
 #[derive(Default)]
 pub(crate) struct Shared {
     /// Buffer of oneways that wait to be sent, created for the first of them.
-    pub(super) buffer: OnceLock<Arc<Buffer>>,
+    pub(super) buffer: OnceLock<Arc<OnewayBuffer>>,
     /// Connection that a dedicated thread reads.
     pub(super) multiplexed: Current,
     /// Connection that its callers read in turn.
@@ -110,7 +110,7 @@ impl Levels {
     }
 
     /// Iterates over the existing buffers of oneways.
-    pub(super) fn buffers(&self) -> impl Iterator<Item = &Arc<Buffer>> {
+    pub(super) fn buffers(&self) -> impl Iterator<Item = &Arc<OnewayBuffer>> {
         self.all().filter_map(|shared| shared.buffer.get())
     }
 

@@ -41,7 +41,7 @@ pub struct Buffered {
 
 /// Buffer for one server and level.
 #[derive(Default)]
-pub(crate) struct Buffer {
+pub(crate) struct OnewayBuffer {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -72,8 +72,8 @@ struct State {
     scratch: Vec<u8>,
 }
 
-impl Buffer {
-    pub(super) fn of(peer: &Peer, level: Option<Level>) -> &Arc<Buffer> {
+impl OnewayBuffer {
+    pub(super) fn of(peer: &Peer, level: Option<Level>) -> &Arc<OnewayBuffer> {
         peer.shared.of(level).buffer.get_or_init(Arc::default)
     }
 
@@ -336,10 +336,10 @@ fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     }
 }
 
-impl fmt::Debug for Buffer {
+impl fmt::Debug for OnewayBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.lock();
-        f.debug_struct("Buffer")
+        f.debug_struct("OnewayBuffer")
             .field("waiting", &state.waiting)
             .field("octets", &state.octets.len())
             .finish_non_exhaustive()

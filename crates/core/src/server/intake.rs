@@ -9,7 +9,7 @@ use oxorb_transport::{LARGE, Link};
 use super::client::Client;
 use super::host::Parts;
 use super::reply_memory;
-use super::share::{Buffer, Claim, Limits, SMALL};
+use super::share::{Claim, KeptBuffer, Limits, SMALL};
 use super::status::Status;
 use crate::conn::Ended;
 use crate::policy::LargePayloads;
@@ -28,7 +28,7 @@ pub(super) struct Intake {
     /// Part of the client's share that its messages take.
     pub(super) claim: Claim,
     /// Part of the client's share that the inbox's memory takes between messages.
-    kept: Buffer,
+    kept: KeptBuffer,
     /// Whether the connection is not read until other messages of the client free memory.
     pub(super) throttled: bool,
 }
@@ -42,7 +42,12 @@ struct Pace {
 
 impl Intake {
     pub(super) fn of(client: Option<&Arc<Client>>) -> Intake {
-        Intake { pace: None, claim: Claim::of(client), kept: Buffer::of(client), throttled: false }
+        Intake {
+            pace: None,
+            claim: Claim::of(client),
+            kept: KeptBuffer::of(client),
+            throttled: false,
+        }
     }
 
     /// Counts the memory of the inbox as planned, with `octets`.

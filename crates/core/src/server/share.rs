@@ -345,7 +345,7 @@ impl Drop for Values {
 
 /// Buffer that a connection keeps between messages.
 #[derive(Debug)]
-pub(super) struct Buffer {
+pub(super) struct KeptBuffer {
     client: Option<Arc<Client>>,
     /// Part of the client's share that the buffer takes, in octets.
     octets: usize,
@@ -353,9 +353,9 @@ pub(super) struct Buffer {
     covered: usize,
 }
 
-impl Buffer {
-    pub(super) fn of(client: Option<&Arc<Client>>) -> Buffer {
-        Buffer { client: client.cloned(), octets: 0, covered: SMALL }
+impl KeptBuffer {
+    pub(super) fn of(client: Option<&Arc<Client>>) -> KeptBuffer {
+        KeptBuffer { client: client.cloned(), octets: 0, covered: SMALL }
     }
 
     /// Exempts memory of a lane, which belongs to no client.
@@ -410,7 +410,7 @@ impl Buffer {
     }
 }
 
-impl Drop for Buffer {
+impl Drop for KeptBuffer {
     fn drop(&mut self) {
         self.release();
     }
@@ -478,7 +478,7 @@ mod tests {
         let client = Arc::new(Client::default());
         let options = Options { max_octets_per_client: Some(16 << 20), ..Options::default() };
         let limits = Limits::of(&options);
-        let mut buffers: Vec<_> = (0..20).map(|_| Buffer::of(Some(&client))).collect();
+        let mut buffers: Vec<_> = (0..20).map(|_| KeptBuffer::of(Some(&client))).collect();
         let kept = buffers.iter_mut().map(|buffer| buffer.keep(64 << 10, &options));
         assert_eq!(kept.filter(|kept| *kept).count(), 16);
         assert!(!buffers[0].keep(10 << 20, &options), "above KeptCapacity");

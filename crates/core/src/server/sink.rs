@@ -16,7 +16,7 @@ use super::deferred_reply::DeferredReply;
 use super::large_replies::LARGE;
 use super::reply_memory::ReplyMemory;
 use super::serving_context;
-use super::share::{Buffer, SMALL};
+use super::share::{KeptBuffer, SMALL};
 use super::status::Status;
 use crate::conn::{Kept, Mailbox, Turn, send_written, write_message};
 use crate::error::raise;
@@ -40,7 +40,7 @@ pub struct Sink {
     /// State of the connection, whose client the replies count against.
     status: Option<Arc<Status>>,
     /// Part of that client's share that `out` takes.
-    kept: Buffer,
+    kept: KeptBuffer,
     /// Reservation for the reply to the current request, if it is known to be large.
     expected: Option<Expected>,
     /// Size up to which a reply needs no checks: it is small, and fits into a datagram.
@@ -149,7 +149,7 @@ impl Sink {
             deferred: Deferral::None,
             behind: None,
             status: None,
-            kept: Buffer::of(None),
+            kept: KeptBuffer::of(None),
             expected: None,
             broken: false,
         }
@@ -157,7 +157,7 @@ impl Sink {
 
     /// Makes large replies count against the client of a connection.
     pub(super) fn of(self, status: &Arc<Status>) -> Sink {
-        let mut kept = Buffer::of(status.client.as_ref());
+        let mut kept = KeptBuffer::of(status.client.as_ref());
         kept.planned(self.kept.capacity());
         Sink { status: Some(Arc::clone(status)), kept, ..self }
     }

@@ -25,18 +25,18 @@ impl Current {
     }
 
     /// Returns the exclusive right to replace the connection, until the guard is dropped.
-    pub(super) fn change(&self) -> Change<'_> {
-        Change { of: self, _alone: self.change.lock() }
+    pub(super) fn change(&self) -> ConnectionChange<'_> {
+        ConnectionChange { of: self, _alone: self.change.lock() }
     }
 }
 
 /// Exclusive right to replace the connection.
-pub(super) struct Change<'c> {
+pub(super) struct ConnectionChange<'c> {
     of: &'c Current,
     _alone: MutexGuard<'c, ()>,
 }
 
-impl Change<'_> {
+impl ConnectionChange<'_> {
     pub(super) fn usable(&self) -> Option<Arc<Multiplexed>> {
         self.of.usable()
     }

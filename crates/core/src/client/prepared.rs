@@ -27,7 +27,7 @@ pub struct Prepared<'a, F> {
     order: ByteOrder,
     /// Rules for characters, if any octets depend on them.
     dialect: Option<Dialect>,
-    values: Vec<Box<dyn Change>>,
+    values: Vec<Box<dyn PreparedValue>>,
     /// Position of each value in `body`, before its padding.
     places: Vec<usize>,
     scratch: Vec<u8>,
@@ -37,17 +37,17 @@ pub struct Prepared<'a, F> {
 /// Positions in a prepared request of values that will change, in the order of [`put`](Self::put).
 #[derive(Default)]
 pub struct Slots<'s> {
-    known: &'s [Box<dyn Change>],
-    new: Vec<Box<dyn Change>>,
+    known: &'s [Box<dyn PreparedValue>],
+    new: Vec<Box<dyn PreparedValue>>,
     places: Vec<usize>,
 }
 
 /// Value that can replace another one of its type.
-trait Change: Any + Send + Sync {
+trait PreparedValue: Any + Send + Sync {
     fn put(&self, e: &mut Encoder<'_>);
 }
 
-impl<T: Fixed + Send + Sync + 'static> Change for T {
+impl<T: Fixed + Send + Sync + 'static> PreparedValue for T {
     fn put(&self, e: &mut Encoder<'_>) {
         e.fixed(self);
     }

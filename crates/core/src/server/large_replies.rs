@@ -27,10 +27,10 @@ impl LargeReplies {
 
     /// Records the size of a reply. Each smaller reply halves the recorded size until the entry is removed. Returns the
     /// change in the number of entries.
-    pub(super) fn remember(&self, operation: u32, octets: usize) -> Change {
+    pub(super) fn remember(&self, operation: u32, octets: usize) -> EntryChange {
         let (at, before) = match self.find(operation) {
             Some(found) => found,
-            None if octets < LARGE => return Change::None,
+            None if octets < LARGE => return EntryChange::None,
             None => {
                 let sizes = self.0.iter().map(|entry| entry.load(Ordering::Relaxed));
                 let smallest = sizes.enumerate().min_by_key(|(_, entry)| *entry as u32);
@@ -45,9 +45,9 @@ impl LargeReplies {
             false => u64::from(operation) << 32 | (size.div_ceil(1024) as u64).min(u32::MAX.into()),
         };
         match (self.0[at].swap(entry, Ordering::Relaxed), entry) {
-            (0, 1..) => Change::More,
-            (1.., 0) => Change::Less,
-            _ => Change::None,
+            (0, 1..) => EntryChange::More,
+            (1.., 0) => EntryChange::Less,
+            _ => EntryChange::None,
         }
     }
 
@@ -66,7 +66,7 @@ impl LargeReplies {
 
 /// Effect of [`LargeReplies::remember`] on the number of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum EntryChange {
     None,
     More,
     Less,
@@ -80,14 +80,14 @@ mod tests {
     fn large_replies_are_remembered_and_forgotten_once_they_are_small() {
         let known = LargeReplies::default();
         let (big, other) = (hash(b"key", b"big"), hash(b"key", b"ping"));
-        assert_eq!(known.remember(big, LARGE - 1), Change::None);
-        assert_eq!(known.remember(big, 4 * LARGE), Change::More);
+        assert_eq!(known.remember(big, LARGE - 1), EntryChange::None);
+        assert_eq!(known.remember(big, 4 * LARGE), EntryChange::More);
         assert_eq!(known.expected(big), 4 * LARGE);
         assert_eq!(known.expected(other), 0);
-        assert_eq!(known.remember(big, 10), Change::None);
+        assert_eq!(known.remember(big, 10), EntryChange::None);
         assert_eq!(known.expected(big), 2 * LARGE);
-        assert_eq!(known.remember(big, 10), Change::None);
-        assert_eq!(known.remember(big, 10), Change::Less);
+        assert_eq!(known.remember(big, 10), EntryChange::None);
+        assert_eq!(known.remember(big, 10), EntryChange::Less);
         assert_eq!((known.expected(big), known.len()), (0, 0));
     }
 

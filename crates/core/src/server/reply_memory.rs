@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::client::Client;
-use super::large_replies::Change;
+use super::large_replies::EntryChange;
 use super::share::Limits;
 use crate::options::Options;
 
@@ -61,9 +61,9 @@ fn walk() {
 /// Records the size of a client's reply to an operation, which is a hash of [`hash`](super::large_replies::hash).
 pub(super) fn remember(client: &Client, operation: u32, octets: usize) {
     match client.share.large.remember(operation, octets) {
-        Change::None => {}
-        Change::More => drop(LARGE.fetch_add(1, Ordering::Relaxed)),
-        Change::Less => drop(LARGE.fetch_sub(1, Ordering::Relaxed)),
+        EntryChange::None => {}
+        EntryChange::More => drop(LARGE.fetch_add(1, Ordering::Relaxed)),
+        EntryChange::Less => drop(LARGE.fetch_sub(1, Ordering::Relaxed)),
     }
 }
 

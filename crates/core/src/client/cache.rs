@@ -37,7 +37,7 @@ struct State {
 }
 
 /// Guard that counts a connection in the cache for as long as the connection lives.
-pub(crate) struct Counted(Arc<Cache>);
+pub(crate) struct ConnectionCount(Arc<Cache>);
 
 /// Time between two checks of idle connections. A connection that its server closes is dropped after two checks at most
 /// or, if a thread keeps it to itself, when that thread opens another.
@@ -55,13 +55,13 @@ impl Cache {
 
     /// Counts an opened connection to `peer`. Beyond `max_client_connections`, the connection that has been idle
     /// longest is closed, regardless of its server.
-    pub(crate) fn count(self: &Arc<Self>, peer: &Arc<Peer>, options: &Options) -> Counted {
+    pub(crate) fn count(self: &Arc<Self>, peer: &Arc<Peer>, options: &Options) -> ConnectionCount {
         let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
         let peers = self.watch(peer, options);
         if options.max_client_connections.is_some_and(|limit| open > limit) {
             purge(&peers);
         }
-        Counted(Arc::clone(self))
+        ConnectionCount(Arc::clone(self))
     }
 
     /// Returns the number of open connections that take one call at a time.
@@ -115,7 +115,7 @@ impl Cache {
     }
 }
 
-impl Drop for Counted {
+impl Drop for ConnectionCount {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }

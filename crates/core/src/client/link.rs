@@ -10,7 +10,7 @@ use oxorb_object::{CompletionStatus, PriorityBand, SystemException};
 use oxorb_transport::{Link, Properties};
 
 use super::Peer;
-use super::cache::Counted;
+use super::cache::ConnectionCount;
 use super::selection::{Owner, SharingKey};
 use super::waiting::Waiting;
 use crate::conn::{Ended, Event, Receiver, Wait};
@@ -56,7 +56,7 @@ pub(crate) struct ClientLink {
     /// holds the connection.
     pub(super) waiting: Option<Box<Waiting>>,
     /// Guard that counts the connection in the cache until the connection is dropped.
-    _counted: Option<Counted>,
+    _counted: Option<ConnectionCount>,
 }
 
 /// Time limits of reads and writes, if they have been set.
@@ -74,7 +74,7 @@ impl ClientLink {
         link: Arc<dyn Link>,
         losses_seen: u32,
         now: Instant,
-        counted: Option<Counted>,
+        counted: Option<ConnectionCount>,
     ) -> Self {
         ClientLink {
             owner: Arc::downgrade(owner),

@@ -214,9 +214,9 @@ fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Res
     let Served { orb, frame, request, key, .. } = *served;
     let fail =
         |sink: &mut Sink, exception| refuse_request(orb.shared(), frame, request, exception, sink);
-    let mut counted = Counted(None);
+    let mut counted = RequestCount(None);
     if caller.context.counted.get() {
-        match Counted::begin(orb.shared(), caller) {
+        match RequestCount::begin(orb.shared(), caller) {
             Some(begun) => counted = begun,
             None => return fail(sink, raise::TOO_MANY_REQUESTS),
         }
@@ -369,15 +369,15 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
 }
 
 /// Count of a request among its client's running requests; `None` if it is not counted.
-struct Counted(Option<Arc<Client>>);
+struct RequestCount(Option<Arc<Client>>);
 
-impl Counted {
+impl RequestCount {
     #[cold]
-    fn begin(shared: &Shared, caller: &Caller<'_>) -> Option<Counted> {
+    fn begin(shared: &Shared, caller: &Caller<'_>) -> Option<RequestCount> {
         let client = caller.common.status.client.clone()?;
         let limit = shared.options.max_requests_per_client.unwrap_or(usize::MAX);
         if client.begin(limit) {
-            return Some(Counted(Some(client)));
+            return Some(RequestCount(Some(client)));
         }
         let peer = || caller.link.peer();
         shared.note(Incident::TooManyRequests, peer, String::new);
@@ -390,7 +390,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for RequestCount {
     fn drop(&mut self) {
         if let Some(client) = &self.0 {
             client.end();

@@ -5,7 +5,7 @@
 //!   reads a request -> the application's filters, in order: does one of them pick a lane?
 //!                   -> otherwise by its operation  (modules.rs) a dispatching module of the run-time scheduler?
 //!                   -> otherwise the lane's    Serving: itself; its queue; a thread for each
-//!   takes it off the connection, reads on     -> Detached: own octets, own reply, the connection's Turn to write
+//!   takes it off the connection, reads on     -> AssignedRequest: own octets, own reply, the connection's Turn to write
 //! ```
 //!
 //! The reader itself handles what concerns the connection and not one request: code sets, offers of callbacks,
@@ -40,11 +40,11 @@ use crate::threads::sync::atomic::Ordering;
 pub(super) enum Work {
     /// Connection whose next request was read.
     Connection(Connection),
-    Request(Detached),
+    Request(AssignedRequest),
 }
 
 /// Request taken off its connection. If dropped unserved, it is rejected with TRANSIENT.
-pub(super) struct Detached {
+pub(super) struct AssignedRequest {
     orb: Arc<dyn Keeper>,
     connection: Connection,
     pub(super) dropping: Dropping,
@@ -73,7 +73,7 @@ pub(super) fn assign(
         Assigned::Lane { picked, dropping, .. } => (picked, dropping),
         Assigned::Module(..) => (false, Dropping::default()),
     };
-    let detached = Detached {
+    let detached = AssignedRequest {
         orb: orb.keeper(),
         connection: connection.detach(orb.options(), picked),
         dropping,
@@ -227,7 +227,7 @@ impl Connection {
         &mut self,
         orb: &impl Host,
         owner: &ConnectionOwner,
-    ) -> Option<Detached> {
+    ) -> Option<AssignedRequest> {
         let most = orb.options().max_requests_per_connection;
         if most <= 1 || self.common.status.kept() + 1 >= most {
             return None;
@@ -253,7 +253,7 @@ impl Connection {
             }
             Some(connection.detach(orb.options(), false))
         });
-        Some(Detached {
+        Some(AssignedRequest {
             orb: orb.keeper(),
             connection: connection.0?,
             dropping: Dropping::default(),
@@ -262,7 +262,7 @@ impl Connection {
     }
 }
 
-impl Detached {
+impl AssignedRequest {
     /// Returns the state that neither half of its ORB owns.
     pub(super) fn shared(&self) -> &Shared {
         self.orb.shared()
@@ -271,7 +271,7 @@ impl Detached {
     /// Answers the request with an exception.
     pub(super) fn refuse(mut self, exception: SystemException) {
         self.served = true;
-        let Detached { orb, connection, .. } = &mut self;
+        let AssignedRequest { orb, connection, .. } = &mut self;
         connection.refuse_detached(orb.shared(), exception);
     }
 
@@ -307,16 +307,16 @@ impl Detached {
         if self.dropping.is_over() {
             return self.give_up("it waited for longer than oneways of its class may");
         }
-        let Detached { orb, connection, .. } = &mut self;
+        let AssignedRequest { orb, connection, .. } = &mut self;
         // A panic outside of a servant is a fault of the ORB. It costs this request, but not the thread.
         let served = panic::catch_unwind(AssertUnwindSafe(|| serve(orb, connection)));
         self.served = served.is_ok();
     }
 }
 
-impl Drop for Detached {
+impl Drop for AssignedRequest {
     fn drop(&mut self) {
-        let Detached { orb, connection, served, .. } = self;
+        let AssignedRequest { orb, connection, served, .. } = self;
         if !*served {
             connection.refuse_detached(orb.shared(), raise::NO_SERVING_THREAD);
         }
@@ -367,7 +367,7 @@ impl Lane {
     fn take_over(
         self: &Arc<Self>,
         orb: &impl Host,
-        request: Detached,
+        request: AssignedRequest,
         octets: usize,
         urgency: Option<Urgency>,
     ) {

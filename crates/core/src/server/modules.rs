@@ -20,7 +20,7 @@ use oxorb_rt::dispatch::{Counts, Module, Plan, Threads};
 use oxorb_sched::queue::{Full, Taken, Timing};
 use oxorb_sys::schedule::Reservation;
 
-use super::assign::Detached;
+use super::assign::AssignedRequest;
 use super::connection_owner::ConnectionOwner;
 use super::host::Host;
 use crate::error::raise;
@@ -43,7 +43,7 @@ type Backlog = Arc<[AtomicU64]>;
 
 /// Request in its module.
 struct Job {
-    request: Detached,
+    request: AssignedRequest,
     row: u16,
     /// Time of receipt, in nanoseconds of the monotonic clock.
     arrived: u64,
@@ -151,7 +151,7 @@ impl DispatchingModules {
     }
 
     /// Queues a request in its module, or rejects it with TRANSIENT.
-    pub(super) fn dispatch(&self, shared: &Shared, request: Detached, due: Due) {
+    pub(super) fn dispatch(&self, shared: &Shared, request: AssignedRequest, due: Due) {
         let (known, said) = self.enforcer.row(due.row);
         let job = Job { request, row: due.row, arrived: due.arrived };
         let backlog = &self.backlog[said.queue];

@@ -16,7 +16,7 @@ use super::link::{CANCEL_LIMIT, ClientLink, exception_of};
 use super::replies::Head;
 use super::{Args, Peer, Reply, Timing};
 use crate::Orb;
-use crate::conn::{Ended, Event, Wait, send_encoded, wait_beside, write_message};
+use crate::conn::{ConnectionEnd, Event, Wait, send_encoded, wait_beside, write_message};
 use crate::error::raise;
 use crate::probe::{self, Stage};
 
@@ -204,7 +204,7 @@ impl<'c> Pending<'c> {
                     passed = true;
                 }
                 Ok(Event::Interrupted) => passed = true,
-                Ok(Event::Silence) => return Err(self.over(&Ended::Late)),
+                Ok(Event::Silence) => return Err(self.over(&ConnectionEnd::Late)),
                 Err(ended) => return Err(self.over(&ended)),
             }
         }
@@ -220,12 +220,12 @@ impl<'c> Pending<'c> {
     #[cold]
     pub(super) fn wait_after(
         mut self,
-        first: Result<Event, Ended>,
+        first: Result<Event, ConnectionEnd>,
         orb: &Orb,
         timing: &Timing,
     ) -> Result<Reply, Lost> {
         match first {
-            Ok(Event::Silence) => Err(self.over(&Ended::Late)),
+            Ok(Event::Silence) => Err(self.over(&ConnectionEnd::Late)),
             Ok(_) => {
                 self.has_waited();
                 self.wait(orb, timing)
@@ -249,7 +249,7 @@ impl<'c> Pending<'c> {
                         status: Reply::status_of(reply.status),
                         body: reply.body,
                     })),
-                    Err(violation) => Err(self.over(&Ended::Malformed(violation))),
+                    Err(violation) => Err(self.over(&ConnectionEnd::Malformed(violation))),
                 }
             }
             // A late answer to a query that has timed out is skipped.
@@ -259,10 +259,10 @@ impl<'c> Pending<'c> {
                 match oxorb_giop::Reply::parse(frame) {
                     Ok(reply) => Ok((reply.id == self.id)
                         .then_some(Head { status: reply.status, body: reply.body })),
-                    Err(violation) => Err(self.over(&Ended::Malformed(violation))),
+                    Err(violation) => Err(self.over(&ConnectionEnd::Malformed(violation))),
                 }
             }
-            other => Err(self.over(&Ended::by(other))),
+            other => Err(self.over(&ConnectionEnd::by(other))),
         }
     }
 
@@ -274,14 +274,14 @@ impl<'c> Pending<'c> {
 
     /// Returns the result of the call when its connection has ended.
     #[cold]
-    fn over(&self, ended: &Ended) -> Lost {
+    fn over(&self, ended: &ConnectionEnd) -> Lost {
         let ended = ended.seen_by_the_last(&*self.link.link);
         let mut cause = ended.cause();
-        if matches!(ended, Ended::Late) {
+        if matches!(ended, ConnectionEnd::Late) {
             // The server may still run the request, so it is notified that the caller no longer waits.
             let _ = self.cancel();
         }
-        if matches!(ended, Ended::Vanished | Ended::Refused) {
+        if matches!(ended, ConnectionEnd::Vanished | ConnectionEnd::Refused) {
             cause += &too_large_there(self.octets, self.peer.options().fragment_size);
         }
         lose(self.peer, &self.link, ended.exception(), cause)
@@ -345,15 +345,15 @@ pub(super) fn unsent(
     }
     let hint = too_large_there(octets, peer.options().fragment_size);
     if let Some(kind) = link.last_word() {
-        let ended = Ended::by(kind);
+        let ended = ConnectionEnd::by(kind);
         let mut cause = ended.cause();
-        if matches!(ended, Ended::Refused) {
+        if matches!(ended, ConnectionEnd::Refused) {
             cause += &hint;
         }
         return lose(peer, link, ended.exception(), cause);
     }
     if failed.written != 0 && link.link.is_dead() && link.link.took_nothing() {
-        let ended = Ended::Untaken;
+        let ended = ConnectionEnd::Untaken;
         return lose(peer, link, ended.exception(), ended.cause());
     }
     let completed =

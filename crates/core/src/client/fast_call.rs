@@ -31,7 +31,7 @@ use super::reply::Answered;
 use super::selection::SharingKey;
 use super::{Args, Peer, Reply, ReplyIn, Timing};
 use crate::Ref;
-use crate::conn::{Ended, Event, Wait, send_written, serves_beside};
+use crate::conn::{ConnectionEnd, Event, Wait, send_written, serves_beside};
 use crate::policy::{Effective, SyncScope};
 use crate::probe::{self, Stage};
 use crate::reference::{Op, Operation, Route, RouteProfile};
@@ -390,7 +390,7 @@ impl FastCall<'_> {
     fn wait_on<'a>(
         &self,
         pending: Pending<'_>,
-        first: Option<Result<Event, Ended>>,
+        first: Option<Result<Event, ConnectionEnd>>,
         args: Args<'_, 'a>,
     ) -> Result<Reply, SystemException> {
         let (orb, timing) = (self.reference.orb(), self.timing(&pending.link));

@@ -18,7 +18,7 @@ use super::replies::{Outcome, Replies, Turn};
 use super::selection::{self, Selection};
 use super::{Peer, Timing};
 use crate::Options;
-use crate::conn::{Ended, Event, Receiver, Wait};
+use crate::conn::{ConnectionEnd, Event, Receiver, Wait};
 use crate::error::{Attempt, raise};
 use crate::monitoring::Incident;
 use crate::reference::RouteProfile;
@@ -122,7 +122,7 @@ impl Multiplexed {
     ///
     /// # Errors
     /// The reason why the connection ends.
-    fn take_arrived(&self, inbox: &mut Inbox) -> Result<(), Ended> {
+    fn take_arrived(&self, inbox: &mut Inbox) -> Result<(), ConnectionEnd> {
         for _ in 0..MAX_LAST_WORDS {
             let mut receiver = Receiver { link: &*self.link, inbox };
             match receiver.next(|_| Ok(Wait::Now))? {
@@ -180,7 +180,7 @@ impl Multiplexed {
         inbox: &mut Option<Box<Inbox>>,
         id: u32,
         deadline: Option<Instant>,
-    ) -> Result<Option<Outcome>, Ended> {
+    ) -> Result<Option<Outcome>, ConnectionEnd> {
         while let Some(reading) = inbox {
             let mut receiver = Receiver { link: &*self.link, inbox: reading };
             let mut is_late = false;
@@ -194,7 +194,7 @@ impl Multiplexed {
                     return Ok(Wait::Not);
                 }
                 let timed = self.link.set_read_timeout(Some(left.min(TICK)));
-                timed.map_err(Ended::Unreadable)?;
+                timed.map_err(ConnectionEnd::Unreadable)?;
                 Ok(Wait::Limited)
             })?;
             match event {

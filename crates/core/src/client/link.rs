@@ -13,7 +13,7 @@ use super::Peer;
 use super::cache::ConnectionCount;
 use super::selection::{Owner, SharingKey};
 use super::waiting::Waiting;
-use crate::conn::{Ended, Event, Receiver, Wait};
+use crate::conn::{ConnectionEnd, Event, Receiver, Wait};
 use crate::error::raise;
 use crate::reference::{Op, RouteProfile};
 
@@ -199,15 +199,19 @@ impl Limits {
     /// Limits the time of a read; costs a comparison if the limit is the same as before.
     ///
     /// # Errors
-    /// [`Ended::Unreadable`] if the system refuses.
+    /// [`ConnectionEnd::Unreadable`] if the system refuses.
     #[inline]
-    pub(super) fn reads(&mut self, link: &dyn Link, limit: Option<Duration>) -> Result<(), Ended> {
+    pub(super) fn reads(
+        &mut self,
+        link: &dyn Link,
+        limit: Option<Duration>,
+    ) -> Result<(), ConnectionEnd> {
         if self.read == Some(limit) {
             return Ok(());
         }
         self.read = None;
         self.are_of_fast_calls = false;
-        link.set_read_timeout(limit).map_err(Ended::Unreadable)?;
+        link.set_read_timeout(limit).map_err(ConnectionEnd::Unreadable)?;
         self.read = Some(limit);
         Ok(())
     }
@@ -216,12 +220,12 @@ impl Limits {
     /// each read of a large reply, and the full limit for the next call, would double the system calls.
     ///
     /// # Errors
-    /// [`Ended::Unreadable`] if the system refuses.
+    /// [`ConnectionEnd::Unreadable`] if the system refuses.
     pub(super) fn shorten_reads(
         &mut self,
         link: &dyn Link,
         left: Option<Duration>,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), ConnectionEnd> {
         let Some(left) = left else {
             return self.reads(link, None);
         };

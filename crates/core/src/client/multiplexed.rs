@@ -26,7 +26,7 @@ use super::slot::Slot;
 use super::writer::{self, Left, Writers};
 use super::{Args, Peer, Timing, leader};
 use crate::Options;
-use crate::conn::{Calls, Ended, MAX_OFFERS, Offer, Turn, write_message_within};
+use crate::conn::{Calls, ConnectionEnd, MAX_OFFERS, Offer, Turn, write_message_within};
 use crate::error::{Attempt, failure, raise};
 use crate::reference::RouteProfile;
 use crate::threads::clock;
@@ -636,7 +636,7 @@ impl Multiplexed {
     /// Ends the connection after a message was cut off, because the other side cannot read what follows.
     #[cold]
     fn cut_off(&self, failed: &WriteError) {
-        let ended = Ended::CutOff(failed.error.to_string());
+        let ended = ConnectionEnd::CutOff(failed.error.to_string());
         if let Some(given_up) = &self.given_up {
             given_up.keep(&self.link, || self.replies.fail_all(self.told(&ended)));
             return;
@@ -662,7 +662,7 @@ fn is_closed(failed: &WriteError) -> bool {
 
 /// View of the connection for the threads of the server that read it.
 impl Calls for Multiplexed {
-    fn complete(&self, inbox: &mut Inbox) -> Result<(), Ended> {
+    fn complete(&self, inbox: &mut Inbox) -> Result<(), ConnectionEnd> {
         self.replies.deliver_one(inbox)
     }
 
@@ -674,7 +674,7 @@ impl Calls for Multiplexed {
         self.expire(now, patience);
     }
 
-    fn end(&self, ended: Ended) {
+    fn end(&self, ended: ConnectionEnd) {
         self.end(self.told(&ended));
     }
 

@@ -10,7 +10,7 @@ use oxorb_sys::thread::Places;
 
 use super::leader;
 use super::multiplexed::Multiplexed;
-use crate::conn::{Ended, Event, Receiver, TICK, Wait, place};
+use crate::conn::{ConnectionEnd, Event, Receiver, TICK, Wait, place};
 use crate::error::raise;
 use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ impl Multiplexed {
 
     /// Returns the exception for the end of the connection, with a note of the peer and the cause.
     #[cold]
-    pub(super) fn told(&self, ended: &Ended) -> SystemException {
+    pub(super) fn told(&self, ended: &ConnectionEnd) -> SystemException {
         ended.seen_at(&*self.link).told(|| self.link.peer())
     }
 
@@ -55,10 +55,10 @@ impl Multiplexed {
     }
 
     /// Receives until the connection ends, and returns the reason for the calls that are still outstanding.
-    fn receive(&self, mut inbox: Inbox) -> Ended {
+    fn receive(&self, mut inbox: Inbox) -> ConnectionEnd {
         // Each read ends after one tick at most, so that the deadlines of calls are noticed.
         if let Err(error) = self.link.set_read_timeout(Some(TICK)) {
-            return Ended::Unreadable(error);
+            return ConnectionEnd::Unreadable(error);
         }
         let mut idle_ticks = 0;
         let mut last_look = leader::now();
@@ -86,7 +86,7 @@ impl Multiplexed {
                 Ok(Event::Silence) => {
                     idle_ticks += 1;
                     if idle_ticks >= IDLE_TICKS && self.replies.retire() {
-                        return Ended::Idle;
+                        return ConnectionEnd::Idle;
                     }
                     Ok(())
                 }

@@ -15,7 +15,7 @@ use oxorb_giop::{
 use oxorb_object::{CompletionStatus, SystemException};
 
 use super::slot::Slot;
-use crate::conn::Ended;
+use crate::conn::ConnectionEnd;
 use crate::error::raise;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicBool, Ordering};
@@ -246,7 +246,7 @@ impl Replies {
         &self,
         mut announced: Option<Header>,
         inbox: &mut Inbox,
-    ) -> Result<(), Ended> {
+    ) -> Result<(), ConnectionEnd> {
         loop {
             let mut wakes = Wakes::default();
             let all = wakes.fill(announced.take(), inbox, &mut self.ring.lock());
@@ -264,7 +264,7 @@ impl Replies {
         mut announced: Option<Header>,
         inbox: &mut Option<Box<Inbox>>,
         id: u32,
-    ) -> Result<Option<Outcome>, Ended> {
+    ) -> Result<Option<Outcome>, ConnectionEnd> {
         loop {
             let mut wakes = Wakes::default();
             let mut ring = self.ring.lock();
@@ -296,7 +296,7 @@ impl Replies {
     ///
     /// # Errors
     /// The message is not readable as a reply.
-    pub(super) fn deliver_one(&self, inbox: &mut Inbox) -> Result<(), Ended> {
+    pub(super) fn deliver_one(&self, inbox: &mut Inbox) -> Result<(), ConnectionEnd> {
         let wake = self.ring.lock().deliver(inbox)?;
         if let Some(wake) = wake {
             wake.now();
@@ -472,9 +472,9 @@ impl Ring {
 
     /// Delivers the reply that `inbox` announces to its call, if the call is still known; returns the recipient to be
     /// woken.
-    fn deliver(&mut self, inbox: &mut Inbox) -> Result<Option<Wake>, Ended> {
+    fn deliver(&mut self, inbox: &mut Inbox) -> Result<Option<Wake>, ConnectionEnd> {
         let frame = inbox.frame();
-        let parsed = oxorb_giop::Reply::parse(&frame).map_err(Ended::Malformed)?;
+        let parsed = oxorb_giop::Reply::parse(&frame).map_err(ConnectionEnd::Malformed)?;
         let (id, minor, octets) = (parsed.id, frame.header.version.minor, frame.bytes.len());
         let lent = frame.gap.is_some();
         let header = Head { status: parsed.status, body: parsed.body };
@@ -564,17 +564,17 @@ impl Wakes {
         mut announced: Option<Header>,
         inbox: &mut Inbox,
         ring: &mut Ring,
-    ) -> Result<bool, Ended> {
+    ) -> Result<bool, ConnectionEnd> {
         while self.count < AT_ONCE {
             let next = match announced.take() {
-                None => inbox.poll().map_err(Ended::Malformed)?,
+                None => inbox.poll().map_err(ConnectionEnd::Malformed)?,
                 announced => announced,
             };
             let Some(header) = next else {
                 return Ok(true);
             };
             if header.kind != MessageType::REPLY {
-                return Err(Ended::by(header.kind));
+                return Err(ConnectionEnd::by(header.kind));
             }
             if let Some(wake) = ring.deliver(inbox)? {
                 self.several[self.count] = Some(wake);

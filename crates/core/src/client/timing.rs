@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_object::{CompletionStatus, SystemException};
 
-use crate::conn::Ended;
+use crate::conn::ConnectionEnd;
 use crate::error::raise;
 use crate::policy::{Effective, time};
 use crate::threads::clock;
@@ -119,9 +119,9 @@ impl Timing {
     /// Returns the remaining time for the reply, never zero.
     ///
     /// # Errors
-    /// [`Ended::Late`] if none remains.
-    pub(super) fn left_for_reply(&self) -> Result<Option<Duration>, Ended> {
-        self.left(CompletionStatus::Maybe).map_err(|_| Ended::Late)
+    /// [`ConnectionEnd::Late`] if none remains.
+    pub(super) fn left_for_reply(&self) -> Result<Option<Duration>, ConnectionEnd> {
+        self.left(CompletionStatus::Maybe).map_err(|_| ConnectionEnd::Late)
     }
 
     /// Returns the remaining time for connecting and sending.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_giop::Inbox;
 
-use super::{Ended, Offer};
+use super::{ConnectionEnd, Offer};
 use oxorb_object::ServiceContexts;
 use oxorb_transport::Address;
 
@@ -21,8 +21,8 @@ pub(crate) trait Calls: Send + Sync {
     /// Passes the reply that the inbox announces to the call that waits for it.
     ///
     /// # Errors
-    /// [`Ended::Malformed`] if the reply cannot be decoded.
-    fn complete(&self, inbox: &mut Inbox) -> Result<(), Ended>;
+    /// [`ConnectionEnd::Malformed`] if the reply cannot be decoded.
+    fn complete(&self, inbox: &mut Inbox) -> Result<(), ConnectionEnd>;
 
     /// Reports whether a call waits for its answer.
     fn is_awaited(&self) -> bool;
@@ -32,7 +32,7 @@ pub(crate) trait Calls: Send + Sync {
     fn expire(&self, now: Instant, patience: Option<Duration>);
 
     /// Accepts no more calls, because the connection has ended. Outstanding calls end with the corresponding exception.
-    fn end(&self, ended: Ended);
+    fn end(&self, ended: ConnectionEnd);
 
     /// Reports whether the client's last offer had the same contexts.
     fn has_offer(&self, contexts: &ServiceContexts<'_>) -> bool;

@@ -12,7 +12,7 @@ use oxorb_cdr::{Encoded, Encoder};
 use oxorb_giop::{Fragments, Inbox, Wire};
 use oxorb_transport::{Link, WriteError};
 
-use super::Ended;
+use super::ConnectionEnd;
 
 /// Time limit of a read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,16 +53,16 @@ impl Receiver<'_> {
     /// returns the limit of the read, and is called only if no complete message is buffered.
     ///
     /// # Errors
-    /// [`Ended::Malformed`], [`Ended::Vanished`], [`Ended::Unreadable`], and those of `wait`.
+    /// [`ConnectionEnd::Malformed`], [`ConnectionEnd::Vanished`], [`ConnectionEnd::Unreadable`], and those of `wait`.
     #[inline(always)]
     pub(crate) fn next(
         &mut self,
-        wait: impl FnOnce(&mut Inbox) -> Result<Wait, Ended>,
-    ) -> Result<Event, Ended> {
+        wait: impl FnOnce(&mut Inbox) -> Result<Wait, ConnectionEnd>,
+    ) -> Result<Event, ConnectionEnd> {
         match self.inbox.poll() {
             Ok(None) => {}
             Ok(Some(_)) => return Ok(Event::Message),
-            Err(violation) => return Err(Ended::Malformed(violation)),
+            Err(violation) => return Err(ConnectionEnd::Malformed(violation)),
         }
         let wait = wait(self.inbox)?;
         self.read(wait)
@@ -71,9 +71,9 @@ impl Receiver<'_> {
     /// Reads once, with one system call, if no complete message is buffered.
     ///
     /// # Errors
-    /// [`Ended::Vanished`], [`Ended::Unreadable`].
+    /// [`ConnectionEnd::Vanished`], [`ConnectionEnd::Unreadable`].
     #[inline(always)]
-    pub(crate) fn read(&mut self, wait: Wait) -> Result<Event, Ended> {
+    pub(crate) fn read(&mut self, wait: Wait) -> Result<Event, ConnectionEnd> {
         if let Some(most) = self.inbox.borrows()
             && wait != Wait::Not
             && let Some(lent) = self.borrow(most, wait == Wait::Limited)
@@ -87,7 +87,7 @@ impl Receiver<'_> {
             Wait::Not => return Ok(Event::Silence),
         };
         match read {
-            Ok(0) => Err(Ended::Vanished),
+            Ok(0) => Err(ConnectionEnd::Vanished),
             Ok(octets) => Ok(Event::Octets { octets, all: octets == room }),
             Err(error) => unread(error),
         }
@@ -98,7 +98,7 @@ impl Receiver<'_> {
     /// Lends the inbox up to `most` of the next octets, if the link lends them; `None` if they have
     /// to be read.
     #[cold]
-    fn borrow(&mut self, most: usize, waits: bool) -> Option<Result<Event, Ended>> {
+    fn borrow(&mut self, most: usize, waits: bool) -> Option<Result<Event, ConnectionEnd>> {
         match self.link.lender()?.lease(most, waits) {
             Ok(lease) => {
                 let lease = lease?;
@@ -115,11 +115,11 @@ impl Receiver<'_> {
 
 /// Converts an error of a read.
 #[cold]
-fn unread(error: io::Error) -> Result<Event, Ended> {
+fn unread(error: io::Error) -> Result<Event, ConnectionEnd> {
     match error.kind() {
         io::ErrorKind::Interrupted => Ok(Event::Interrupted),
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Ok(Event::Silence),
-        _ => Err(Ended::Unreadable(error)),
+        _ => Err(ConnectionEnd::Unreadable(error)),
     }
 }
 

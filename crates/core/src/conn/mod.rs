@@ -5,7 +5,7 @@
 mod blocking_hooks;
 mod calls;
 mod channel;
-mod ended;
+mod connection_end;
 mod mailbox;
 mod offer;
 mod place;
@@ -18,7 +18,7 @@ pub(crate) use calls::{Calls, MAX_OFFERS, TICK};
 pub(crate) use channel::{
     Event, Receiver, Wait, send_encoded, send_written, write_message, write_message_within,
 };
-pub(crate) use ended::Ended;
+pub(crate) use connection_end::ConnectionEnd;
 pub(crate) use mailbox::{Kept, Mailbox, ReplyForwarder};
 pub(crate) use offer::{MAX_OFFER, Offer};
 pub(crate) use place::place;

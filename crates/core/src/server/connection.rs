@@ -22,7 +22,7 @@ use super::session::{Caller, Next, Session, refuse};
 use super::status::{Origin, Status};
 use super::threadpool::{DropRules, QueueOrder};
 use super::{Sink, per_connection};
-use crate::conn::{self, Calls, Ended, Event, Receiver, Turn, Wait};
+use crate::conn::{self, Calls, ConnectionEnd, Event, Receiver, Turn, Wait};
 use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
 use crate::shared::Shared;
@@ -49,7 +49,7 @@ pub(crate) struct Connection {
     /// Whether this is one request taken off its connection, which reads nothing.
     detached: bool,
     /// Reason for the end of the connection.
-    over: Ended,
+    over: ConnectionEnd,
     /// Lane memory that its buffers belong to.
     memory: Option<Arc<Memory>>,
 }
@@ -153,7 +153,7 @@ impl Connection {
             silent,
             armed: false,
             detached: false,
-            over: Ended::Here,
+            over: ConnectionEnd::Here,
             memory: None,
             common,
             link,
@@ -233,7 +233,7 @@ impl Connection {
         orb: &impl Host,
         owner: &ConnectionOwner,
         may_wait: impl Fn() -> bool,
-    ) -> Result<Served, Ended> {
+    ) -> Result<Served, ConnectionEnd> {
         let mut reads = 0;
         // True if the last read returned all available input.
         let mut drained = false;
@@ -244,7 +244,7 @@ impl Connection {
             let (intake, status) = (&mut self.intake, &self.common.status);
             let event = receiver.next(|inbox| {
                 if orb.is_closing() {
-                    return Err(Ended::Here);
+                    return Err(ConnectionEnd::Here);
                 }
                 if !intake.may_read(orb, &*self.link, status, inbox)? {
                     paused = true;
@@ -269,12 +269,12 @@ impl Connection {
                         Next::Message => {
                             gather.served(context.assigns.get() || self.sink.answered());
                         }
-                        Next::Close => return Err(Ended::Here),
+                        Next::Close => return Err(ConnectionEnd::Here),
                         Next::Reply => self.complete()?,
-                        Next::Over(kind) => return Err(Ended::by(kind)),
+                        Next::Over(kind) => return Err(ConnectionEnd::by(kind)),
                     }
                     if orb.is_closing() {
-                        return Err(Ended::Here);
+                        return Err(ConnectionEnd::Here);
                     }
                 }
                 Ok(Event::Octets { octets, all }) => {
@@ -291,7 +291,7 @@ impl Connection {
                 Ok(Event::Silence) => thread::sleep(PAUSE),
                 Ok(Event::Interrupted) => {}
                 Err(ended) => {
-                    if let Ended::Malformed(violation) = &ended {
+                    if let ConnectionEnd::Malformed(violation) = &ended {
                         let peer = || self.link.peer();
                         orb.shared().note(Incident::of(violation), peer, || violation.to_string());
                         refuse(violation, self.wire(), &mut self.sink);
@@ -354,8 +354,8 @@ impl Connection {
     /// Passes the reply that the inbox announces to the call that waits for it.
     ///
     /// # Errors
-    /// [`Ended::Malformed`] if the reply cannot be decoded.
-    fn complete(&mut self) -> Result<(), Ended> {
+    /// [`ConnectionEnd::Malformed`] if the reply cannot be decoded.
+    fn complete(&mut self) -> Result<(), ConnectionEnd> {
         match self.common.status.calls().cloned() {
             Some(calls) => calls.complete(&mut self.inbox),
             None => Ok(()),
@@ -434,7 +434,7 @@ impl Connection {
         }
     }
 
-    fn look_ahead(&mut self, orb: &impl Parts) -> Result<Ahead, Ended> {
+    fn look_ahead(&mut self, orb: &impl Parts) -> Result<Ahead, ConnectionEnd> {
         if let Some(header) = self.inbox.peek() {
             return Ok(Ahead::Message(header.ok()));
         }
@@ -560,8 +560,8 @@ impl Connection {
         }
         if let Some(calls) = self.common.status.calls() {
             let told = self.common.status.was_told_to_end();
-            let over = std::mem::replace(&mut self.over, Ended::Here);
-            calls.end(if told { Ended::Here } else { over });
+            let over = std::mem::replace(&mut self.over, ConnectionEnd::Here);
+            calls.end(if told { ConnectionEnd::Here } else { over });
         }
     }
 

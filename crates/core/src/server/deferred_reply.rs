@@ -9,7 +9,7 @@ use super::Sink;
 use super::client::Client;
 use super::connection::ConnectionShared;
 use super::host::Keeper;
-use crate::conn::{Ended, Kept, Mailbox, ReplyForwarder, Turn};
+use crate::conn::{ConnectionEnd, Kept, Mailbox, ReplyForwarder, Turn};
 
 /// Destination of a later answer.
 pub(crate) enum DeferredReply {
@@ -102,7 +102,7 @@ impl Drop for OverLink {
             sink.part(self.wire);
         }
         if let Some(calls) = status.calls() {
-            calls.end(Ended::Here);
+            calls.end(ConnectionEnd::Here);
         }
         self.link.close();
         registry.remove(self.connection);

@@ -11,7 +11,7 @@ use super::host::Parts;
 use super::reply_memory;
 use super::share::{Claim, KeptBuffer, Limits, SMALL};
 use super::status::Status;
-use crate::conn::Ended;
+use crate::conn::ConnectionEnd;
 use crate::policy::LargePayloads;
 use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering;
@@ -67,7 +67,7 @@ impl Intake {
     /// Costs some comparisons while messages are small and arrive complete.
     ///
     /// # Errors
-    /// [`Ended::Stalled`].
+    /// [`ConnectionEnd::Stalled`].
     #[inline(always)]
     pub(super) fn may_read(
         &mut self,
@@ -75,7 +75,7 @@ impl Intake {
         link: &dyn Link,
         status: &Status,
         inbox: &mut Inbox,
-    ) -> Result<bool, Ended> {
+    ) -> Result<bool, ConnectionEnd> {
         let small = self.claim.is_empty() && self.kept.covers(inbox.spare());
         if small && self.pace.is_none() && !inbox.mid_message() {
             return Ok(true);
@@ -90,7 +90,7 @@ impl Intake {
         link: &dyn Link,
         status: &Status,
         inbox: &mut Inbox,
-    ) -> Result<bool, Ended> {
+    ) -> Result<bool, ConnectionEnd> {
         if !inbox.mid_message() {
             self.gets_on(status);
             if !self.claim.is_empty() || !self.kept.covers(inbox.spare()) {
@@ -113,9 +113,9 @@ impl Intake {
         link: &dyn Link,
         status: &Status,
         inbox: &Inbox,
-    ) -> Result<bool, Ended> {
+    ) -> Result<bool, ConnectionEnd> {
         if self.has_stalled(orb, link, status, inbox) {
-            return Err(Ended::Stalled);
+            return Err(ConnectionEnd::Stalled);
         }
         let wanted = inbox.memory().max(inbox.awaited());
         // The memory that the inbox keeps between messages is already counted, so only the rest is claimed.

@@ -10,7 +10,7 @@ use crate::error::{failure, raise};
 
 /// Reason for the end of a connection.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum ConnectionEnd {
     /// Closed by this side after use.
     Here,
     /// Closed by this side as idle.
@@ -38,25 +38,27 @@ pub(crate) enum Ended {
     CutOff(String),
 }
 
-impl Ended {
+impl ConnectionEnd {
     /// Returns the reason for a message that belongs to no call and no servant. Only this function interprets
     /// CloseConnection and MessageError.
     #[cold]
-    pub(crate) fn by(kind: MessageType) -> Ended {
+    pub(crate) fn by(kind: MessageType) -> ConnectionEnd {
         match kind {
-            MessageType::CLOSE_CONNECTION => Ended::Closed,
-            MessageType::MESSAGE_ERROR => Ended::Refused,
-            other => Ended::Unexpected(other),
+            MessageType::CLOSE_CONNECTION => ConnectionEnd::Closed,
+            MessageType::MESSAGE_ERROR => ConnectionEnd::Refused,
+            other => ConnectionEnd::Unexpected(other),
         }
     }
 
     /// Refines the reason by what the link reports about the peer.
     #[cold]
-    pub(crate) fn seen_at<'e>(&'e self, link: &dyn Link) -> &'e Ended {
+    pub(crate) fn seen_at<'e>(&'e self, link: &dyn Link) -> &'e ConnectionEnd {
         match self {
             // This error already names the cause, so it is returned unchanged.
-            Ended::Unreadable(error) if Refused::of(error).is_some() => self,
-            Ended::Vanished | Ended::Unreadable(_) if link.took_nothing() => &Ended::Untaken,
+            ConnectionEnd::Unreadable(error) if Refused::of(error).is_some() => self,
+            ConnectionEnd::Vanished | ConnectionEnd::Unreadable(_) if link.took_nothing() => {
+                &ConnectionEnd::Untaken
+            }
             _ => self,
         }
     }
@@ -64,9 +66,11 @@ impl Ended {
     /// Refines the reason as [`seen_at`](Self::seen_at) does, for the only call over a link, whose request was the last
     /// write.
     #[cold]
-    pub(crate) fn seen_by_the_last<'e>(&'e self, link: &dyn Link) -> &'e Ended {
+    pub(crate) fn seen_by_the_last<'e>(&'e self, link: &dyn Link) -> &'e ConnectionEnd {
         match self.seen_at(link) {
-            Ended::Vanished | Ended::Unreadable(_) if link.left_last() => &Ended::Unread,
+            ConnectionEnd::Vanished | ConnectionEnd::Unreadable(_) if link.left_last() => {
+                &ConnectionEnd::Unread
+            }
             seen => seen,
         }
     }
@@ -75,19 +79,21 @@ impl Ended {
     #[cold]
     pub(crate) fn exception(&self) -> SystemException {
         match self {
-            Ended::Closed | Ended::Idle => raise::CONNECTION_CLOSED,
-            Ended::Refused => raise::MESSAGE_ERROR,
-            Ended::Untaken => raise::CONNECT_FAILED,
-            Ended::Unread => raise::REQUEST_UNREAD,
-            Ended::Unreadable(error) if Refused::of(error).is_some() => raise::CONNECT_FAILED,
-            Ended::Late => raise::timeout(CompletionStatus::Maybe),
-            Ended::Malformed(violation) => raise::bad_reply(violation),
-            Ended::Here
-            | Ended::Vanished
-            | Ended::Unreadable(_)
-            | Ended::Unexpected(_)
-            | Ended::Stalled
-            | Ended::CutOff(_) => raise::CONNECTION_LOST,
+            ConnectionEnd::Closed | ConnectionEnd::Idle => raise::CONNECTION_CLOSED,
+            ConnectionEnd::Refused => raise::MESSAGE_ERROR,
+            ConnectionEnd::Untaken => raise::CONNECT_FAILED,
+            ConnectionEnd::Unread => raise::REQUEST_UNREAD,
+            ConnectionEnd::Unreadable(error) if Refused::of(error).is_some() => {
+                raise::CONNECT_FAILED
+            }
+            ConnectionEnd::Late => raise::timeout(CompletionStatus::Maybe),
+            ConnectionEnd::Malformed(violation) => raise::bad_reply(violation),
+            ConnectionEnd::Here
+            | ConnectionEnd::Vanished
+            | ConnectionEnd::Unreadable(_)
+            | ConnectionEnd::Unexpected(_)
+            | ConnectionEnd::Stalled
+            | ConnectionEnd::CutOff(_) => raise::CONNECTION_LOST,
         }
     }
 
@@ -95,31 +101,31 @@ impl Ended {
     #[cold]
     pub(crate) fn cause(&self) -> String {
         match self {
-            Ended::Here | Ended::Idle => "this side closed the connection".to_owned(),
-            Ended::Vanished => {
+            ConnectionEnd::Here | ConnectionEnd::Idle => "this side closed the connection".to_owned(),
+            ConnectionEnd::Vanished => {
                 "the server closed the connection while a call was running".to_owned()
             }
-            Ended::Closed => {
+            ConnectionEnd::Closed => {
                 "the server closed the connection before it took the request".to_owned()
             }
-            Ended::Refused => {
+            ConnectionEnd::Refused => {
                 "the server answered MessageError: it could not read a request".to_owned()
             }
-            Ended::Unreadable(error) => match Refused::of(error) {
+            ConnectionEnd::Unreadable(error) => match Refused::of(error) {
                 Some(refused) => format!("the server did not let us in: {}", refused.why),
                 None => format!("reading replies failed: {error}"),
             },
-            Ended::Malformed(violation) => format!("bad reply: {violation}"),
-            Ended::Unexpected(kind) => {
+            ConnectionEnd::Malformed(violation) => format!("bad reply: {violation}"),
+            ConnectionEnd::Unexpected(kind) => {
                 format!("the server sent a message a client never gets: {kind:?}")
             }
-            Ended::Late => "no reply in time".to_owned(),
-            Ended::Unread => "the server was gone before it read any of the request".to_owned(),
-            Ended::Untaken => "the server closed the connection before it took anything: it may take no memory of this \
+            ConnectionEnd::Late => "no reply in time".to_owned(),
+            ConnectionEnd::Unread => "the server was gone before it read any of the request".to_owned(),
+            ConnectionEnd::Untaken => "the server closed the connection before it took anything: it may take no memory of this \
                                size (ring=, blocks=), or none at all"
                 .to_owned(),
-            Ended::Stalled => "a message in pieces did not get on".to_owned(),
-            Ended::CutOff(cause) => format!("a message was cut off: {cause}"),
+            ConnectionEnd::Stalled => "a message in pieces did not get on".to_owned(),
+            ConnectionEnd::CutOff(cause) => format!("a message was cut off: {cause}"),
         }
     }
 
@@ -128,7 +134,7 @@ impl Ended {
     #[cold]
     pub(crate) fn told(&self, peer: impl FnOnce() -> String) -> SystemException {
         match self {
-            Ended::Here | Ended::Idle | Ended::Closed => self.exception(),
+            ConnectionEnd::Here | ConnectionEnd::Idle | ConnectionEnd::Closed => self.exception(),
             _ => failure::noted(self.exception(), peer(), self.cause()),
         }
     }

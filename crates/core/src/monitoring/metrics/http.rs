@@ -30,7 +30,7 @@ const PATH: &str = "/metrics";
 const CONTENT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Connection of a client, from its acceptance to its end. No method waits, but for up to 10 ms before a page.
-pub(super) struct Exchange {
+pub(super) struct HttpExchange {
     stream: TcpStream,
     /// Time at which the exchange ends at the latest.
     pub(super) until: Instant,
@@ -55,9 +55,9 @@ enum Progress {
     Over,
 }
 
-impl Exchange {
-    pub(super) fn new(stream: TcpStream, until: Instant) -> Exchange {
-        Exchange { stream, until, state: State::Request(Vec::new()) }
+impl HttpExchange {
+    pub(super) fn new(stream: TcpStream, until: Instant) -> HttpExchange {
+        HttpExchange { stream, until, state: State::Request(Vec::new()) }
     }
 
     /// Returns the descriptor to wait for, and whether for input.

@@ -1,8 +1,8 @@
 //! Thread that answers `GET /metrics`.
 //!
 //! All exchanges advance in steps that wait for no client, so that a slow one delays no other. Their number is limited:
-//! a further client replaces one that was answered, or else the oldest one. Each exchange is limited in time and octets,
-//! and all together in the number of pages per second. The thread has the lowest priority of the ORB's class.
+//! a further client replaces one that was answered, or else the oldest one. Each exchange is limited in time and
+//! octets, and all together in the number of pages per second. The thread has the lowest priority of the ORB's class.
 
 use std::cell::Cell;
 use std::io;
@@ -15,7 +15,7 @@ use oxorb_sys::poll::Signal;
 use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::thread::Purpose;
 
-use super::http::Exchange;
+use super::http::HttpExchange;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::{attributed::Thread, thread};
 use crate::threads::{Threads, clock};
@@ -123,13 +123,13 @@ fn serve(
         made
     };
     let page: &dyn Fn() -> Option<String> = &paced;
-    let mut exchanges: Vec<Exchange> = Vec::with_capacity(MAX_EXCHANGES);
+    let mut exchanges: Vec<HttpExchange> = Vec::with_capacity(MAX_EXCHANGES);
     loop {
         let now = clock::now();
         exchanges.retain(|one| one.until > now);
         let next = exchanges.iter().map(|one| one.until.duration_since(now)).min();
         let own = [(stop.as_fd(), true), (listener.as_fd(), true)];
-        let all = own.into_iter().chain(exchanges.iter().map(Exchange::needs));
+        let all = own.into_iter().chain(exchanges.iter().map(HttpExchange::needs));
         let ready = match socket::all_ready(all, next.unwrap_or(Duration::MAX)) {
             Ok(Some(ready)) => ready,
             Ok(None) => continue,
@@ -154,7 +154,7 @@ fn serve(
 fn accept(
     listener: &TcpListener,
     longest: Duration,
-    exchanges: &mut Vec<Exchange>,
+    exchanges: &mut Vec<HttpExchange>,
     page: &dyn Fn() -> Option<String>,
 ) {
     use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
@@ -167,7 +167,7 @@ fn accept(
             return thread::sleep(SHORTAGE_PAUSE);
         }
     };
-    let mut new = Exchange::new(stream, clock::now() + longest);
+    let mut new = HttpExchange::new(stream, clock::now() + longest);
     if !new.go_on(page) {
         return;
     }
@@ -178,9 +178,9 @@ fn accept(
 }
 
 /// Ends an exchange that was answered, or else the oldest one.
-fn end_one(exchanges: &mut Vec<Exchange>) {
+fn end_one(exchanges: &mut Vec<HttpExchange>) {
     if !exchanges.is_empty() {
-        let answered = exchanges.iter().position(Exchange::is_answered);
+        let answered = exchanges.iter().position(HttpExchange::is_answered);
         exchanges.remove(answered.unwrap_or(0));
     }
 }

@@ -50,7 +50,7 @@ pub(super) struct Exchange<'x, 'a> {
 }
 
 /// Outcome of a request over one connection.
-enum Fate {
+enum AttemptResult {
     Ended(Step),
     /// The server must first be queried for the object. Nothing was sent over this connection.
     Withheld(Box<ClientLink>),
@@ -317,8 +317,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
             };
             let ended = match reached {
                 Reached::Link(link) => match self.carry(to, link, &draft, flow)? {
-                    Fate::Ended(step) => return Ok(step),
-                    fate => self.react(to, fate)?,
+                    AttemptResult::Ended(step) => return Ok(step),
+                    result => self.react(to, result)?,
                 },
                 Reached::Shared => self.attempt_shared(to, &draft, flow)?,
             };
@@ -345,7 +345,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             Trial::Answered(reply) => return self.handle_reply(to, flow, Some(reply)),
             Trial::Lost(lost) => lost,
         };
-        if let Some(step) = self.react(to, Fate::Lost(lost))? {
+        if let Some(step) = self.react(to, AttemptResult::Lost(lost))? {
             return Ok(step);
         }
         match reach::again(self, to.profile)? {
@@ -362,7 +362,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         link: Box<ClientLink>,
         draft: &Draft<'_>,
         flow: Option<&ClientFlow>,
-    ) -> Result<Fate, SystemException> {
+    ) -> Result<AttemptResult, SystemException> {
         let policies = self.policies;
         let call = Call { peer: to.peer(), link, draft };
         let withhold = |octets| {
@@ -376,12 +376,12 @@ impl<'x, 'a> Exchange<'x, 'a> {
         };
         let mut pending = match call.send(self.args, timing, withhold)? {
             Sent::Gone(pending) => pending,
-            Sent::Withheld(link) => return Ok(Fate::Withheld(link)),
-            Sent::Lost(lost) => return Ok(Fate::Lost(lost)),
+            Sent::Withheld(link) => return Ok(AttemptResult::Withheld(link)),
+            Sent::Lost(lost) => return Ok(AttemptResult::Lost(lost)),
         };
         if self.op.response == Response::None {
             pending.abandon();
-            return self.handle_reply(to, flow, None).map(Fate::Ended);
+            return self.handle_reply(to, flow, None).map(AttemptResult::Ended);
         }
         let narrowed;
         let timing = match policies.reply {
@@ -396,29 +396,33 @@ impl<'x, 'a> Exchange<'x, 'a> {
             // Most calls end here, because `handle_reply` would move their reply once more.
             Ok(reply) if flow.is_none() && reply.status() == ReplyStatus::NO_EXCEPTION => {
                 self.bind(to);
-                Ok(Fate::Ended(Step::Done(Some(reply))))
+                Ok(AttemptResult::Ended(Step::Done(Some(reply))))
             }
-            Ok(reply) => self.handle_reply(to, flow, Some(reply)).map(Fate::Ended),
-            Err(lost) => Ok(Fate::Lost(lost)),
+            Ok(reply) => self.handle_reply(to, flow, Some(reply)).map(AttemptResult::Ended),
+            Err(lost) => Ok(AttemptResult::Lost(lost)),
         }
     }
 
     /// Decides what follows from the outcome of a request. Returns `None` if another connection is to carry the
     /// request.
     #[cold]
-    fn react(&mut self, to: Addressee<'_>, fate: Fate) -> Result<Option<Step>, SystemException> {
+    fn react(
+        &mut self,
+        to: Addressee<'_>,
+        result: AttemptResult,
+    ) -> Result<Option<Step>, SystemException> {
         self.again = true;
-        match fate {
-            Fate::Ended(step) => Ok(Some(step)),
-            Fate::Withheld(link) => match self.locate(to, link)? {
+        match result {
+            AttemptResult::Ended(step) => Ok(Some(step)),
+            AttemptResult::Withheld(link) => match self.locate(to, link)? {
                 Step::Done(_) => Ok(None),
                 elsewhere => Ok(Some(elsewhere)),
             },
-            Fate::Lost(lost) if lost.may_go_again() => {
+            AttemptResult::Lost(lost) if lost.may_go_again() => {
                 self.timing.left(CompletionStatus::No)?;
                 Ok(None)
             }
-            Fate::Lost(lost) => lost.end(to.peer(), &mut self.attempts).map(Some),
+            AttemptResult::Lost(lost) => lost.end(to.peer(), &mut self.attempts).map(Some),
         }
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct Weather {
     /// Result of connection attempts.
     pub(crate) connect: Connect,
     /// Faults to inject into the next connections, in order; the last one applies to all later connections.
-    pub(crate) fates: VecDeque<Fate>,
+    pub(crate) faults: VecDeque<ConnectionFaults>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +48,7 @@ pub(crate) enum Connect {
 
 /// Faults of a connection, in each direction.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Fate {
+pub(crate) struct ConnectionFaults {
     pub(crate) to_server: Trouble,
     pub(crate) to_client: Trouble,
 }
@@ -72,7 +72,7 @@ impl Default for Weather {
             pace: Duration::ZERO,
             window: 64 << 10,
             connect: Connect::Made,
-            fates: VecDeque::from([Fate::default()]),
+            faults: VecDeque::from([ConnectionFaults::default()]),
         }
     }
 }
@@ -302,12 +302,12 @@ impl Network {
 
 impl State {
     fn connect(&mut self) -> (SimulatedLink, SimulatedLink) {
-        let fate = match self.weather.fates.len() {
-            2.. => self.weather.fates.pop_front(),
-            _ => self.weather.fates.front().copied(),
+        let fault = match self.weather.faults.len() {
+            2.. => self.weather.faults.pop_front(),
+            _ => self.weather.faults.front().copied(),
         };
-        let fate = fate.unwrap_or_default();
-        let [up, down] = [fate.to_server, fate.to_client].map(|trouble| {
+        let fault = fault.unwrap_or_default();
+        let [up, down] = [fault.to_server, fault.to_client].map(|trouble| {
             self.numbered += 1;
             let pipe = Pipe { trouble, ..Pipe::default() };
             self.pipes.insert(self.numbered, pipe);

@@ -10,7 +10,9 @@ use oxorb_object::{CompletionStatus, SystemException, Version};
 use oxorb_sys::sync::Mutex;
 
 use crate::policy::{RelativeRoundtripTimeout, Retry, SyncScope};
-use crate::sim::simulation::network::{Connect, Fate, Network, Trouble, Weather, network};
+use crate::sim::simulation::network::{
+    Connect, ConnectionFaults, Network, Trouble, Weather, network,
+};
 use crate::sim::simulation::pair::{
     NOTE, Server, Work, assert_true, elapsed, ms, run, run_async, secs,
 };
@@ -296,11 +298,13 @@ fn bad_weather(
             7 => {
                 let place = random.below(3_000);
                 let troubles = [Trouble::None, Trouble::Cut(place), Trouble::Stall(place)];
-                let fate = Fate {
+                let fault = ConnectionFaults {
                     to_server: pick(&mut random, &troubles),
                     to_client: pick(&mut random, &troubles),
                 };
-                net.set(|weather| weather.fates = VecDeque::from([fate, Fate::default()]));
+                net.set(|weather| {
+                    weather.faults = VecDeque::from([fault, ConnectionFaults::default()])
+                });
             }
             8 if random.once_in(3) => {
                 server.orb.shutdown(true).expect("not within a request");

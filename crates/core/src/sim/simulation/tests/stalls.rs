@@ -7,7 +7,7 @@ use oxorb_object::SystemExceptionKind::Timeout;
 
 use super::{ALL_SERVING, ALL_SHARING, with_options};
 use crate::policy::RelativeRoundtripTimeout;
-use crate::sim::simulation::network::{Fate, Trouble, Weather};
+use crate::sim::simulation::network::{ConnectionFaults, Trouble, Weather};
 use crate::sim::simulation::pair::{
     Pair, Work, assert_about, assert_true, failed, ms, run, run_async, secs, timed,
 };
@@ -15,7 +15,7 @@ use crate::sim::simulation::thread;
 use crate::{ClientConnections, Incident, Options};
 
 /// Runs a test for each position in a message at which the connection may have its fault.
-fn at_each_place(trouble: fn(u64) -> Fate, test: fn(&Pair, u64)) {
+fn at_each_place(trouble: fn(u64) -> ConnectionFaults, test: fn(&Pair, u64)) {
     for (index, sharing) in ALL_SHARING.into_iter().enumerate() {
         for serving in ALL_SERVING {
             for place in [0, 1, 4, 11, 12, 13, 24, 40, 60, 80, 100, 120, 140] {
@@ -23,8 +23,11 @@ fn at_each_place(trouble: fn(u64) -> Fate, test: fn(&Pair, u64)) {
                 let server =
                     Options { concurrency: serving, stall_timeout: secs(20), ..Options::default() };
                 with_options(1, client, server, move |pair| {
-                    let fates = VecDeque::from([trouble(place + index as u64), Fate::default()]);
-                    pair.net.set(|weather| weather.fates = fates);
+                    let faults = VecDeque::from([
+                        trouble(place + index as u64),
+                        ConnectionFaults::default(),
+                    ]);
+                    pair.net.set(|weather| weather.faults = faults);
                     test(pair, place);
                 });
             }
@@ -34,7 +37,10 @@ fn at_each_place(trouble: fn(u64) -> Fate, test: fn(&Pair, u64)) {
 
 #[test]
 fn a_request_that_stalls_anywhere_holds_up_nobody_for_long() {
-    let stall = |place| Fate { to_server: Trouble::Stall(place), ..Fate::default() };
+    let stall = |place| ConnectionFaults {
+        to_server: Trouble::Stall(place),
+        ..ConnectionFaults::default()
+    };
     at_each_place(stall, |pair, _| {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(100)));
         // Either the first or the second request stalls, depending on the position of the fault.
@@ -51,7 +57,10 @@ fn a_request_that_stalls_anywhere_holds_up_nobody_for_long() {
 
 #[test]
 fn a_reply_that_stalls_anywhere_is_late() {
-    let stall = |place| Fate { to_client: Trouble::Stall(place), ..Fate::default() };
+    let stall = |place| ConnectionFaults {
+        to_client: Trouble::Stall(place),
+        ..ConnectionFaults::default()
+    };
     at_each_place(stall, |pair, place| {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(40)));
         let (told, took) = timed(|| run(&hurried, &Work::number(1)));
@@ -69,10 +78,12 @@ fn a_reply_that_stalls_anywhere_is_late() {
 
 #[test]
 fn a_connection_that_is_cut_anywhere_tells_the_truth_at_once() {
-    let up = |place| Fate { to_server: Trouble::Cut(place), ..Fate::default() };
-    let down = |place| Fate { to_client: Trouble::Cut(place), ..Fate::default() };
-    for fate in [up, down] {
-        at_each_place(fate, |pair, _| {
+    let up =
+        |place| ConnectionFaults { to_server: Trouble::Cut(place), ..ConnectionFaults::default() };
+    let down =
+        |place| ConnectionFaults { to_client: Trouble::Cut(place), ..ConnectionFaults::default() };
+    for fault in [up, down] {
+        at_each_place(fault, |pair, _| {
             for number in 0..3 {
                 let (told, took) = timed(|| run(&pair.object, &Work::number(number)));
                 assert!(took <= ms(100), "{took:?}");
@@ -120,9 +131,10 @@ fn a_client_that_takes_no_reply_holds_a_thread_for_a_time_at_most() {
         let server =
             Options { concurrency: serving, stall_timeout: secs(20), ..Options::default() };
         with_options(1, Options::default(), server, |pair| {
-            let stall = Fate { to_client: Trouble::Stall(1000), ..Fate::default() };
-            let fates = VecDeque::from([stall, Fate::default()]);
-            pair.net.set(|weather| weather.fates = fates);
+            let stall =
+                ConnectionFaults { to_client: Trouble::Stall(1000), ..ConnectionFaults::default() };
+            let faults = VecDeque::from([stall, ConnectionFaults::default()]);
+            pair.net.set(|weather| weather.faults = faults);
             let patient = pair.object.with(RelativeRoundtripTimeout(secs(300)));
             let large = Work::number(1).octets(0, 300_000);
             let (told, took) = timed(|| run(&patient, &large));

@@ -65,7 +65,7 @@ pub(crate) struct Multiplexed {
 }
 
 /// Connection to one of several profiles.
-pub(crate) struct Found {
+pub(crate) struct FoundConnection {
     /// Index of the profile among those that were given.
     pub(super) place: usize,
     pub(super) over: Arc<Multiplexed>,
@@ -114,7 +114,7 @@ impl Multiplexed {
         selection: Option<&Selection>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
-    ) -> Result<Found, SystemException> {
+    ) -> Result<FoundConnection, SystemException> {
         let level = Level::of(selection);
         let offers = orb.offers_bidirectional();
         let open = |(at, profile): (usize, &&RouteProfile)| {
@@ -124,7 +124,7 @@ impl Multiplexed {
             let enough =
                 !(offers && peer.may_call_back()) || peer.shared.both_ways.usable().is_some();
             let open = enough.then(|| Multiplexed::open_to(peer, level));
-            Some(Found { place: at, over: open??, opened: false })
+            Some(FoundConnection { place: at, over: open??, opened: false })
         };
         if let Some(open) = profiles[..alike].iter().enumerate().find_map(open) {
             return Ok(open);
@@ -134,7 +134,7 @@ impl Multiplexed {
         let (won, link, _) = Peer::connect_first(&peers, timing, attempts, None)?;
         selection::shape_shared(selection, profiles[won], &*link);
         let over = Multiplexed::share(orb, peers[won], level, link)?;
-        Ok(Found { place: won, over, opened: true })
+        Ok(FoundConnection { place: won, over, opened: true })
     }
 
     /// Shares `link`, unless another thread has shared a connection first.

@@ -47,17 +47,17 @@ impl Ref {
             },
         };
         match room {
-            Found::Room(room) => Ok(room),
-            Found::Local => Ok(Room::new(octets)),
+            RoomSearch::Room(room) => Ok(room),
+            RoomSearch::Local => Ok(Room::new(octets)),
             _ if policies.payloads == LargePayloads::InPlace => Ok(Room::new(octets)),
-            Found::Full => Err(raise::NO_ROOM),
-            Found::NotShared => Err(raise::NO_SHARED_MEMORY),
+            RoomSearch::Full => Err(raise::NO_ROOM),
+            RoomSearch::NotShared => Err(raise::NO_SHARED_MEMORY),
         }
     }
 }
 
 /// Result of a request for memory of a connection.
-enum Found {
+enum RoomSearch {
     Room(Room),
     /// The connection's memory is all in use.
     Full,
@@ -67,23 +67,23 @@ enum Found {
     Local,
 }
 
-impl Found {
-    fn on(link: &dyn Link, octets: usize) -> Found {
+impl RoomSearch {
+    fn on(link: &dyn Link, octets: usize) -> RoomSearch {
         match link.rooms() {
-            None => Found::NotShared,
-            Some(rooms) => rooms.room(octets).map_or(Found::Full, Found::Room),
+            None => RoomSearch::NotShared,
+            Some(rooms) => rooms.room(octets).map_or(RoomSearch::Full, RoomSearch::Room),
         }
     }
 }
 
 /// Tries the connection that a fast call would take. Returns `None` if a call would not take the fast path.
 #[inline]
-fn fast_room(reference: &Ref, octets: usize) -> Option<Found> {
+fn fast_room(reference: &Ref, octets: usize) -> Option<RoomSearch> {
     let (route, _) = reference.fast_route().or_else(|| reference.counted())?;
     let (_, profile) = route.fast_profile()?;
     let peer = profile.peer.as_ref().filter(|peer| !peer.is_shared())?;
     let link = peer.take_last()?;
-    let found = Found::on(&*link.link, octets);
+    let found = RoomSearch::on(&*link.link, octets);
     peer.give_back_last(link);
     Some(found)
 }
@@ -93,7 +93,7 @@ fn general_room(
     reference: &Ref,
     policies: &Effective,
     octets: usize,
-) -> Result<Found, SystemException> {
+) -> Result<RoomSearch, SystemException> {
     /// Operation that names the call where a name is needed.
     static OP: Op = Op::twoway("_room");
     let timing = Timing::start(policies)?;
@@ -107,7 +107,7 @@ fn general_room(
         };
         let selection = exchange.selection.as_ref();
         if route.local(reference.orb(), selection).is_some() {
-            return Ok(Found::Local);
+            return Ok(RoomSearch::Local);
         }
         let unreachable = match exchange.room(&route, octets)? {
             Ok(found) => return Ok(found),
@@ -129,7 +129,7 @@ impl Exchange<'_, '_> {
         &mut self,
         route: &Arc<Route>,
         octets: usize,
-    ) -> Result<Result<Found, SystemException>, SystemException> {
+    ) -> Result<Result<RoomSearch, SystemException>, SystemException> {
         let mut untried = Untried::of(route, self.bound.as_deref());
         if let Some(selection) = &self.selection {
             untried.restrict(route, self.bound.as_deref(), selection);
@@ -155,14 +155,14 @@ impl Exchange<'_, '_> {
         &mut self,
         profile: &RouteProfile,
         octets: usize,
-    ) -> Result<Result<Found, SystemException>, SystemException> {
+    ) -> Result<Result<RoomSearch, SystemException>, SystemException> {
         let timing = match self.again {
             false => self.timing,
             true => self.timing.resumed()?,
         };
         let (reference, selection) = (self.reference, self.selection.as_ref());
         match shared::connection(reference, profile, selection, timing, &mut self.attempts)? {
-            Ok(Some(shared)) => Ok(Ok(Found::on(&*shared.link, octets))),
+            Ok(Some(shared)) => Ok(Ok(RoomSearch::on(&*shared.link, octets))),
             Ok(None) => {
                 let link = reach::again(self, profile)?;
                 Ok(link.map(|link| on_idle(profile.remote(), link, octets)))
@@ -173,8 +173,8 @@ impl Exchange<'_, '_> {
 }
 
 /// Tries a connection for a call alone, and gives it back. The next call may find it closed, although nothing was sent.
-fn on_idle(peer: &Peer, mut link: Box<ClientLink>, octets: usize) -> Found {
-    let found = Found::on(&*link.link, octets);
+fn on_idle(peer: &Peer, mut link: Box<ClientLink>, octets: usize) -> RoomSearch {
+    let found = RoomSearch::on(&*link.link, octets);
     link.idled = true;
     peer.give_back(link);
     found

@@ -17,7 +17,7 @@ use oxorb_transport::Address;
 
 use super::naming;
 use crate::error::{MAX_INDIRECTIONS, ResolveError, raise};
-use crate::protocol::{Found, Profile, Protocol};
+use crate::protocol::{ParsedUrl, Profile, Protocol};
 use crate::reference::{PublishedAddress, interface_repository};
 use crate::{Interface, ObjectRef, Orb, Ref};
 
@@ -114,8 +114,8 @@ impl Orb {
         let found =
             found.map_err(|error| ResolveError::Malformed { text: text.to_owned(), error })?;
         match found {
-            Found::Object(ior) => Ok(ObjectRef::from_ref(Ref::new(self, ior))),
-            Found::Name(ior, name) => {
+            ParsedUrl::Object(ior) => Ok(ObjectRef::from_ref(Ref::new(self, ior))),
+            ParsedUrl::Name(ior, name) => {
                 let context = ObjectRef::from_ref(Ref::new(self, ior));
                 self.named(context, name)
             }

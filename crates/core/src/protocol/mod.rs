@@ -25,7 +25,7 @@ pub use self::iiop::Iiop;
 pub use self::placed::Placed;
 pub use self::profile::{Located, Profile, ProfileKind, Within};
 pub use self::table::Protocols;
-pub(crate) use self::url::Found;
+pub(crate) use self::url::ParsedUrl;
 
 /// Messaging over a transport, with the profile that publishes it to clients.
 ///

@@ -5,7 +5,7 @@ use oxorb_object::{Corbaloc, Corbaname, Ior, ReferenceError, Version, corbaloc};
 use super::{Located, Profile, Protocols};
 
 /// Result of parsing a URL.
-pub(crate) enum Found {
+pub(crate) enum ParsedUrl {
     /// An object by its address.
     Object(Ior),
     /// Naming context, and the name in it.
@@ -14,7 +14,7 @@ pub(crate) enum Found {
 
 impl Protocols {
     /// Parses a URL by the grammar of each protocol that it names.
-    pub(crate) fn read_url(&self, text: &str) -> Result<Found, ReferenceError> {
+    pub(crate) fn read_url(&self, text: &str) -> Result<ParsedUrl, ReferenceError> {
         let text = text.trim();
         let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
         let (mut rest, name) = match scheme.eq_ignore_ascii_case("corbaname") {
@@ -56,10 +56,10 @@ impl Protocols {
         let rest = format!("{scheme}:rir:/{key}{name}");
         if scheme.eq_ignore_ascii_case("corbaname") {
             let read: Corbaname = rest.parse().map_err(ReferenceError::Corbaloc)?;
-            return Ok(Found::Name(written(&read.context.key), read.name));
+            return Ok(ParsedUrl::Name(written(&read.context.key), read.name));
         }
         let read: Corbaloc = rest.parse().map_err(ReferenceError::Corbaloc)?;
-        Ok(Found::Object(written(&read.key)))
+        Ok(ParsedUrl::Object(written(&read.key)))
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
     use crate::protocol::Protocol;
     use oxorb_transport::mem::Memory;
 
-    fn read(text: &str) -> Result<Found, ReferenceError> {
+    fn read(text: &str) -> Result<ParsedUrl, ReferenceError> {
         let mut table = Protocols::default();
         table.add(Protocol::memory(Memory::new())).unwrap();
         table.read_url(text)
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn addresses_of_several_protocols() {
-        let Ok(Found::Object(ior)) = read("corbaloc:mem:1.2@bank,iiop:1.1@h:5/a%20b") else {
+        let Ok(ParsedUrl::Object(ior)) = read("corbaloc:mem:1.2@bank,iiop:1.1@h:5/a%20b") else {
             panic!("an object");
         };
         let [memory, iiop] = &ior.profiles[..] else {
@@ -158,7 +158,7 @@ mod tests {
             "corbaloc:mem:1.2@bank,iiop:1.1@h:5/a%20b",
             "corbaloc:iiop:1.2@[fe80::1%25eth0]:5,mem:1.0@bank/NameService",
         ] {
-            let Ok(Found::Object(ior)) = table.read_url(text) else {
+            let Ok(ParsedUrl::Object(ior)) = table.read_url(text) else {
                 panic!("an object");
             };
             assert_eq!(table.url_of(&ior).as_deref(), Some(text));
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn names_in_contexts_there() {
-        let Ok(Found::Name(ior, name)) = read("corbaname:MEM:names#bank/teller%201") else {
+        let Ok(ParsedUrl::Name(ior, name)) = read("corbaname:MEM:names#bank/teller%201") else {
             panic!("a name");
         };
         assert_eq!((ior.profiles.len(), name.as_str()), (1, "bank/teller 1"));

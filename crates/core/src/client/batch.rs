@@ -64,7 +64,7 @@ struct Unsent {
 }
 
 /// Connections over which oneways of this thread wait, and oneways that could not be sent.
-struct Held {
+struct HeldOneways {
     links: Vec<(Arc<Peer>, Box<ClientLink>)>,
     unsent: Vec<Unsent>,
 }
@@ -72,7 +72,7 @@ struct Held {
 crate::threads::sync::thread_local! {
     /// Tag of the next oneway, while a batch is open.
     static MARK: Cell<Option<u64>> = const { Cell::new(None) };
-    static HELD: RefCell<Held> = const { RefCell::new(Held { links: Vec::new(), unsent: Vec::new() }) };
+    static HELD: RefCell<HeldOneways> = const { RefCell::new(HeldOneways { links: Vec::new(), unsent: Vec::new() }) };
 }
 
 impl OnewayBatch {

@@ -11,7 +11,7 @@ use oxorb_sys::thread::Purpose;
 
 use crate::threads::lock::Mutex;
 use crate::threads::sync::mpsc::{self, Receiver, Sender};
-use crate::threads::{Ends, Job, TakesJobs, Threads};
+use crate::threads::{Ends, TakesJobs, ThreadJob, Threads};
 
 /// Callback thread of calls of one priority, started by the first call that needs it. It runs at that priority.
 ///
@@ -129,7 +129,7 @@ impl Wake for Task {
             }
             Runs::Lane(lane) => {
                 let lane = lane.upgrade();
-                let job: Job = Box::new(move || self.poll());
+                let job: ThreadJob = Box::new(move || self.poll());
                 let refused = match lane {
                     Some(lane) => lane.offer(job).err(),
                     None => Some(job),

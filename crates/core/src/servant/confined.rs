@@ -18,7 +18,7 @@ use std::task::{Context, Wake, Waker};
 use crate::error::raise;
 use crate::reference::LaneOf;
 use crate::server::{Lane, NotQueued};
-use crate::threads::{Job, at_end, clock, lane_of_this_thread};
+use crate::threads::{ThreadJob, at_end, clock, lane_of_this_thread};
 use crate::{ConfinedServant, CurrentLane, ObjectRef, Orb, Outcome, Servant, ThreadpoolId, Upcall};
 
 /// Reason why a servant was not confined to a lane.
@@ -316,7 +316,7 @@ impl Wake for Wakes {
     fn wake(self: Arc<Self>) {
         let key = self.key;
         if let Some(lane) = self.lane.upgrade() {
-            let job: Job = Box::new(move || poll(key));
+            let job: ThreadJob = Box::new(move || poll(key));
             // If the lane has ended, it has already dropped the task, so a failure is ignored.
             let _ = lane.run(job, usize::MAX);
         }

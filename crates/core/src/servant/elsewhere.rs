@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use oxorb_object::SystemException;
 
-use crate::threads::{Job, clock};
+use crate::threads::{ThreadJob, clock};
 use crate::{Busy, Outcome, Upcall};
 
 /// Progress of a request that was handed to another thread.
@@ -23,7 +23,7 @@ impl Upcall<'_> {
         self,
         until: Instant,
         refused: SystemException,
-        post: impl FnOnce(Job) -> Result<(), Busy>,
+        post: impl FnOnce(ThreadJob) -> Result<(), Busy>,
         serve: impl FnOnce(Upcall<'_>) -> Outcome + Send + 'static,
     ) -> Outcome {
         let request = self.detach();

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::threads::Job;
+use crate::threads::ThreadJob;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::{
     MutexGuard,
@@ -28,7 +28,7 @@ pub(super) enum Handed<C> {
     /// Connection to continue reading.
     Connection(C),
     /// A job.
-    Job(Job),
+    Job(ThreadJob),
 }
 
 /// Reason why work was not queued.

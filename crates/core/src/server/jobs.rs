@@ -9,13 +9,13 @@ use std::sync::Arc;
 use super::handed_on::{Handed, NotQueued};
 use super::lane::Lane;
 use crate::Serving;
-use crate::threads::{Job, TakesJobs};
+use crate::threads::{TakesJobs, ThreadJob};
 
 /// Maximum number of queued handlers, tasks and handed-on connections; beyond it a lane refuses further handlers.
 const MOST: usize = 65_536;
 
 impl TakesJobs for Lane {
-    fn offer(&self, job: Job) -> Result<(), Job> {
+    fn offer(&self, job: ThreadJob) -> Result<(), ThreadJob> {
         self.run(job, MOST).map_err(|(_, job)| job)
     }
 }
@@ -26,7 +26,7 @@ impl Lane {
     ///
     /// # Errors
     /// Returns the job if too many are queued, the lane has ended, or its threads only serve connections.
-    pub(crate) fn run(&self, job: Job, most: usize) -> Result<(), (NotQueued, Job)> {
+    pub(crate) fn run(&self, job: ThreadJob, most: usize) -> Result<(), (NotQueued, ThreadJob)> {
         if self.plan.serving == Serving::ThreadPerConnection {
             return Err((NotQueued::Closed, job));
         }
@@ -64,7 +64,7 @@ impl Lane {
     }
 
     /// Runs a job; a panic ends only the job.
-    pub(super) fn run_job(job: Job) {
+    pub(super) fn run_job(job: ThreadJob) {
         let _ = panic::catch_unwind(AssertUnwindSafe(job));
     }
 

@@ -33,7 +33,7 @@ use crate::{Incident, Modules};
 pub(crate) struct DispatchingModules {
     enforcer: Arc<Enforcer>,
     /// Modules, the most urgent first.
-    modules: Vec<Module<Job>>,
+    modules: Vec<Module<ModuleRequest>>,
     backlog: Backlog,
     admission: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) struct DispatchingModules {
 type Backlog = Arc<[AtomicU64]>;
 
 /// Request in its module.
-struct Job {
+struct ModuleRequest {
     request: AssignedRequest,
     row: u16,
     /// Time of receipt, in nanoseconds of the monotonic clock.
@@ -153,7 +153,7 @@ impl DispatchingModules {
     /// Queues a request in its module, or rejects it with TRANSIENT.
     pub(super) fn dispatch(&self, shared: &Shared, request: AssignedRequest, due: Due) {
         let (known, said) = self.enforcer.row(due.row);
-        let job = Job { request, row: due.row, arrived: due.arrived };
+        let job = ModuleRequest { request, row: due.row, arrived: due.arrived };
         let backlog = &self.backlog[said.queue];
         backlog.fetch_add(said.worst_case, Ordering::Relaxed);
         if let Err(Full(job)) = self.modules[said.queue].dispatch(job, due.timing) {
@@ -217,7 +217,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(&self, taken: Taken<Job>) {
+    fn run(&self, taken: Taken<ModuleRequest>) {
         crate::threads::within::mark_server_thread();
         let (Taken::Due(job) | Taken::Late(job) | Taken::Dropped(job)) = &taken;
         let row = job.row;
@@ -244,7 +244,7 @@ impl Worker {
         drop(done);
     }
 
-    fn late(&self, job: &Job) {
+    fn late(&self, job: &ModuleRequest) {
         let name = || self.enforcer.row(job.row).1.name.clone();
         let waited = || {
             let waited = monotonic_nanoseconds().saturating_sub(job.arrived);
@@ -254,7 +254,7 @@ impl Worker {
     }
 }
 
-impl Job {
+impl ModuleRequest {
     fn serve(self) {
         arrived_at(self.arrived, || self.request.serve_alone(&ConnectionOwner::Thread(None)));
     }

@@ -6,17 +6,17 @@ use std::collections::VecDeque;
 use super::lock::Mutex;
 
 /// Work for the main thread.
-pub(crate) type Job = Box<dyn FnOnce() + Send>;
+pub(crate) type ThreadJob = Box<dyn FnOnce() + Send>;
 
 /// Threads that execute jobs, such as those of a lane.
 pub(crate) trait TakesJobs: Send + Sync {
     /// Passes `job` to the threads; returns it if they have ended or their queue is full.
-    fn offer(&self, job: Job) -> Result<(), Job>;
+    fn offer(&self, job: ThreadJob) -> Result<(), ThreadJob>;
 }
 
 /// Queue of jobs for the main thread of an ORB.
 #[derive(Default)]
-pub(crate) struct MainThread(Mutex<VecDeque<Job>>);
+pub(crate) struct MainThread(Mutex<VecDeque<ThreadJob>>);
 
 /// Error of a full queue of the main thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ thread_local! {
 pub(crate) struct AsMain(usize);
 
 impl MainThread {
-    pub(crate) fn push(&self, job: Job, most: usize) -> Result<(), Busy> {
+    pub(crate) fn push(&self, job: ThreadJob, most: usize) -> Result<(), Busy> {
         let mut jobs = self.0.lock();
         if jobs.len() >= most {
             return Err(Busy);
@@ -40,7 +40,7 @@ impl MainThread {
         Ok(())
     }
 
-    pub(crate) fn pop(&self) -> Option<Job> {
+    pub(crate) fn pop(&self) -> Option<ThreadJob> {
         self.0.lock().pop_front()
     }
 

@@ -11,7 +11,7 @@ pub(crate) mod within;
 
 pub(crate) use confinement::{Confines, at_end, lane_of_this_thread};
 pub use main_thread::Busy;
-pub(crate) use main_thread::{Job, MainThread, TakesJobs};
+pub(crate) use main_thread::{MainThread, TakesJobs, ThreadJob};
 
 use std::io;
 use std::sync::Arc;

@@ -16,12 +16,12 @@ use crate::threads::sync::atomic::{AtomicUsize, Ordering};
 /// connections at the same time.
 #[derive(Default)]
 pub(super) struct GivenUp {
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<GivenUpLink>>,
     /// Number of callers that wait for an answer, one of which may read.
     waiting: AtomicUsize,
 }
 
-struct Kept {
+struct GivenUpLink {
     link: Arc<dyn Link>,
     since: Instant,
 }
@@ -55,7 +55,7 @@ impl GivenUp {
         if kept.len() == MOST {
             kept.remove(0).link.close();
         }
-        kept.push(Kept { link: Arc::clone(link), since: clock::now() });
+        kept.push(GivenUpLink { link: Arc::clone(link), since: clock::now() });
     }
 
     /// Counts a caller that waits for its answer.

@@ -9,7 +9,7 @@ use oxorb_object::{CompletionStatus, SystemException};
 use super::buffers::{DIALECT, put_buffer, take_buffer};
 use super::draft::{Draft, First};
 use super::{Args, Reply, Timing};
-use crate::conn::{Kept, Mailbox};
+use crate::conn::{CollocatedReply, Mailbox};
 use crate::error::raise;
 use crate::{Orb, Ref};
 
@@ -68,12 +68,12 @@ pub(crate) fn begin<'a>(
     let message = e.finish();
     let kept = match &written {
         Ok(()) => running.serve(message.contiguous(), DIALECT, take_buffer()),
-        Err(_) => Kept::Nothing(Vec::new()),
+        Err(_) => CollocatedReply::Nothing(Vec::new()),
     };
     put_buffer(message.into_buffer());
     written?;
     match kept {
-        Kept::Reply(late) if timing.left(CompletionStatus::Yes).is_err() => {
+        CollocatedReply::Reply(late) if timing.left(CompletionStatus::Yes).is_err() => {
             let reply = Reply::from_memory(orb, late, DIALECT)?;
             match reply.status() {
                 // An exception of the servant tells the caller more than a time-out does.
@@ -81,12 +81,12 @@ pub(crate) fn begin<'a>(
                 _ => Err(raise::timeout(CompletionStatus::Yes)),
             }
         }
-        Kept::Reply(reply) => {
+        CollocatedReply::Reply(reply) => {
             let reply = Reply::from_memory(orb, reply, DIALECT)?;
             Ok(Made::Ended(Some(reply)))
         }
-        Kept::Later(mailbox) => Ok(Made::Later(mailbox)),
-        Kept::Nothing(unused) => {
+        CollocatedReply::Later(mailbox) => Ok(Made::Later(mailbox)),
+        CollocatedReply::Nothing(unused) => {
             put_buffer(unused);
             Ok(Made::Ended(None))
         }

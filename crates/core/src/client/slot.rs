@@ -10,12 +10,12 @@ use crate::threads::lock::Mutex;
 /// Slot of an asynchronous call.
 pub(crate) struct Slot {
     /// Request; set when it is sent.
-    sent: OnceLock<Kept>,
+    sent: OnceLock<SentRequest>,
     state: Mutex<State>,
 }
 
 /// Request that was sent.
-struct Kept {
+struct SentRequest {
     id: u32,
     /// Message, in case it has to be sent elsewhere; empty if it is long.
     request: Vec<u8>,
@@ -34,7 +34,7 @@ impl Slot {
 
     /// Keeps the request as it is sent.
     pub(super) fn keep(&self, id: u32, request: Vec<u8>) {
-        let _ = self.sent.set(Kept { id, request });
+        let _ = self.sent.set(SentRequest { id, request });
     }
 
     /// Returns the id of the request, once the request has been written.

@@ -19,7 +19,7 @@ pub(crate) trait ReplyForwarder: Send {
 }
 
 /// Outcome of a collocated request.
-pub(crate) enum Kept {
+pub(crate) enum CollocatedReply {
     Reply(Vec<u8>),
     /// Absence of a reply, with the buffer that was provided for it.
     Nothing(Vec<u8>),

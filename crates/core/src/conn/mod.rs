@@ -19,7 +19,7 @@ pub(crate) use channel::{
     Event, Receiver, Wait, send_encoded, send_written, write_message, write_message_within,
 };
 pub(crate) use connection_end::ConnectionEnd;
-pub(crate) use mailbox::{Kept, Mailbox, ReplyForwarder};
+pub(crate) use mailbox::{CollocatedReply, Mailbox, ReplyForwarder};
 pub(crate) use offer::{MAX_OFFER, Offer};
 pub(crate) use place::place;
 pub(crate) use turn::Turn;

@@ -6,7 +6,7 @@ use oxorb_cdr::Dialect;
 use oxorb_object::SystemException;
 
 use super::{Inner, Orb};
-use crate::conn::Kept;
+use crate::conn::CollocatedReply;
 use crate::error::raise;
 use crate::server;
 use crate::threads::sync::atomic::Ordering;
@@ -193,7 +193,7 @@ pub(crate) struct LocalCall<'o>(&'o Orb);
 
 impl LocalCall<'_> {
     /// Serves the call's request in this thread; the reply is written to the buffer `room`.
-    pub(crate) fn serve(&self, request: &[u8], dialect: Dialect, room: Vec<u8>) -> Kept {
+    pub(crate) fn serve(&self, request: &[u8], dialect: Dialect, room: Vec<u8>) -> CollocatedReply {
         server::serve_local(self.0, request, dialect, room)
     }
 }

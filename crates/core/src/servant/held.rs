@@ -11,7 +11,7 @@ use oxorb_object::{CompletionStatus, SystemException};
 use super::terms::Times;
 use super::upcall::{Arrived, Outcome, Upcall};
 use crate::Orb;
-use crate::conn::Kept;
+use crate::conn::CollocatedReply;
 use crate::error::raise;
 use crate::interceptor::ServerFlow;
 use crate::policy::LargePayloads;
@@ -27,7 +27,7 @@ pub struct Held<'r> {
     pub(crate) dialect: Dialect,
     pub(crate) expects_reply: bool,
     /// Answer message, if any, or the panic of the servant.
-    pub(crate) answer: Result<Kept, Box<dyn Any + Send>>,
+    pub(crate) answer: Result<CollocatedReply, Box<dyn Any + Send>>,
 }
 
 impl Held<'_> {
@@ -35,9 +35,9 @@ impl Held<'_> {
     /// that panicked, which the client sees as UNKNOWN.
     pub fn send(self) -> Outcome {
         match self.answer {
-            Ok(Kept::Nothing(_)) => {}
-            Ok(Kept::Reply(message)) => self.sink.send_whole(message),
-            Ok(Kept::Later(ref mailbox)) => match self.sink.defer(self.id, self.wire) {
+            Ok(CollocatedReply::Nothing(_)) => {}
+            Ok(CollocatedReply::Reply(message)) => self.sink.send_whole(message),
+            Ok(CollocatedReply::Later(ref mailbox)) => match self.sink.defer(self.id, self.wire) {
                 Some(deferred) => mailbox.send_on(Box::new(deferred)),
                 None => return self.fail(raise::NO_WAY_BACK),
             },
@@ -78,14 +78,14 @@ pub struct Detached {
 }
 
 /// Answer to a [`Detached`] request, or the mailbox through which the answer will come.
-pub struct DetachedReply(Kept);
+pub struct DetachedReply(CollocatedReply);
 
 impl DetachedReply {
     /// Returns the reply message; `None` if the client expects none, or the answer comes [later](Upcall::later).
     pub fn message(&self) -> Option<&[u8]> {
         match &self.0 {
-            Kept::Reply(message) => Some(message),
-            Kept::Nothing(_) | Kept::Later(_) => None,
+            CollocatedReply::Reply(message) => Some(message),
+            CollocatedReply::Nothing(_) | CollocatedReply::Later(_) => None,
         }
     }
 }
@@ -197,17 +197,17 @@ impl<'r> Upcall<'r> {
     /// Answers with the answer to a [detached](Self::detach) copy.
     pub fn relay(self, reply: DetachedReply) -> Outcome {
         match reply.0 {
-            Kept::Reply(message) if self.arrived.request.response.expected() => {
+            CollocatedReply::Reply(message) if self.arrived.request.response.expected() => {
                 self.sink.send_whole(message)
             }
-            Kept::Later(mailbox) if self.arrived.request.response.expected() => {
+            CollocatedReply::Later(mailbox) if self.arrived.request.response.expected() => {
                 let id = self.arrived.request.id;
                 match self.sink.defer(id, self.arrived.frame.wire()) {
                     Some(deferred) => mailbox.send_on(Box::new(deferred)),
                     None => return self.fail(raise::NO_WAY_BACK),
                 }
             }
-            Kept::Nothing(_) if self.expects_reply() => {
+            CollocatedReply::Nothing(_) if self.expects_reply() => {
                 // The client expects a reply, but the copy was not answered. This is reported as a panic of the
                 // servant.
                 return self.fail(SystemException {

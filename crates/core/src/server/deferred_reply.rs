@@ -9,7 +9,7 @@ use super::Sink;
 use super::client::Client;
 use super::connection::ConnectionShared;
 use super::host::Keeper;
-use crate::conn::{ConnectionEnd, Kept, Mailbox, ReplyForwarder, Turn};
+use crate::conn::{CollocatedReply, ConnectionEnd, Mailbox, ReplyForwarder, Turn};
 
 /// Destination of a later answer.
 pub(crate) enum DeferredReply {
@@ -52,7 +52,7 @@ impl DeferredReply {
             DeferredReply::Link(way) if sink.broken() => way.link.close(),
             DeferredReply::Link(_) => {}
             DeferredReply::Mailbox(mailbox) => {
-                if let Kept::Reply(message) = sink.into_memory() {
+                if let CollocatedReply::Reply(message) = sink.into_memory() {
                     mailbox.deliver(message);
                 }
             }

@@ -13,7 +13,7 @@ use super::Sink;
 use super::client::Client;
 use super::host::Host as _;
 use super::session::{Caller, Next, refuse};
-use crate::conn::{Kept, Offer};
+use crate::conn::{CollocatedReply, Offer};
 use crate::error::raise;
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
@@ -88,7 +88,12 @@ fn dispatch_other(
 }
 
 /// Serves a collocated request; the reply is written to `room`.
-pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec<u8>) -> Kept {
+pub(crate) fn serve_local(
+    orb: &Orb,
+    message: &[u8],
+    dialect: Dialect,
+    room: Vec<u8>,
+) -> CollocatedReply {
     let mut sink = Sink::to_memory(room);
     let frame = Frame::parse(message).expect("a message that was just written");
     let request = Request::parse(&frame).expect("a message that was just written");

@@ -18,7 +18,7 @@ use super::reply_memory::ReplyMemory;
 use super::serving_context;
 use super::share::{KeptBuffer, SMALL};
 use super::status::Status;
-use crate::conn::{Kept, Mailbox, Turn, send_written, write_message};
+use crate::conn::{CollocatedReply, Mailbox, Turn, send_written, write_message};
 use crate::error::raise;
 use crate::interceptor::Origin;
 use crate::options::Options;
@@ -181,11 +181,13 @@ impl Sink {
     }
 
     /// Returns the reply of a collocated call.
-    pub(crate) fn into_memory(self) -> Kept {
+    pub(crate) fn into_memory(self) -> CollocatedReply {
         match self.target {
-            Target::Memory(Some(reply)) => Kept::Reply(reply),
-            Target::Mailbox(mailbox) => Kept::Later(mailbox),
-            Target::Memory(None) | Target::Link(_) | Target::Shared(..) => Kept::Nothing(self.out),
+            Target::Memory(Some(reply)) => CollocatedReply::Reply(reply),
+            Target::Mailbox(mailbox) => CollocatedReply::Later(mailbox),
+            Target::Memory(None) | Target::Link(_) | Target::Shared(..) => {
+                CollocatedReply::Nothing(self.out)
+            }
         }
     }
 

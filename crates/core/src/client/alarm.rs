@@ -25,19 +25,19 @@ pub(crate) struct Alarms {
 
 #[derive(Default)]
 struct State {
-    tasks: BTreeMap<Key, Waker>,
+    tasks: BTreeMap<AlarmKey, Waker>,
     next: u64,
     running: bool,
     closed: bool,
 }
 
 /// Time of an alarm, and a number that no other alarm has.
-type Key = (Instant, u64);
+type AlarmKey = (Instant, u64);
 
 /// Alarm that wakes a task, unless it is dropped before.
 pub(super) struct Alarm {
     of: Arc<Alarms>,
-    key: Key,
+    key: AlarmKey,
 }
 
 impl Alarms {

@@ -12,7 +12,7 @@ use super::selection::SharingKey;
 
 /// Key of a connection: the server and, where it matters, the band or reference of the calls that may use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Key {
+pub(super) struct ConnectionKey {
     /// Number of the server ([`Peer::id`](super::Peer::id)).
     pub(super) peer: u64,
     pub(super) sharing_key: SharingKey,
@@ -24,10 +24,10 @@ pub(super) struct Key {
 /// only. Once there has been a connection for each key, nothing here allocates.
 #[derive(Default)]
 pub(super) struct IdleConnections {
-    last: Option<(Key, Box<ClientLink>)>,
+    last: Option<(ConnectionKey, Box<ClientLink>)>,
     /// All other connections. In each list, the connection that has been idle longest comes first. `None` until there
     /// is a second connection.
-    others: Option<HashMap<Key, Links>>,
+    others: Option<HashMap<ConnectionKey, Links>>,
     count: usize,
 }
 
@@ -51,7 +51,7 @@ impl IdleConnections {
 
     /// Takes out the connection of a key that was used last.
     #[inline]
-    pub(super) fn take(&mut self, key: Key) -> Option<Box<ClientLink>> {
+    pub(super) fn take(&mut self, key: ConnectionKey) -> Option<Box<ClientLink>> {
         let link = match self.last.take_if(|(last, _)| *last == key) {
             Some((_, link)) => link,
             None => self.others.as_mut()?.get_mut(&key)?.pop()?,
@@ -71,7 +71,7 @@ impl IdleConnections {
     /// Puts in a connection that was just used.
     #[inline]
     pub(super) fn put(&mut self, peer: u64, link: Box<ClientLink>) {
-        let key = Key { peer, sharing_key: link.sharing_key };
+        let key = ConnectionKey { peer, sharing_key: link.sharing_key };
         self.count += 1;
         if let Some((before, link)) = self.last.replace((key, link)) {
             self.put_aside(before, link);
@@ -79,7 +79,7 @@ impl IdleConnections {
     }
 
     #[inline(never)]
-    fn put_aside(&mut self, key: Key, mut link: Box<ClientLink>) {
+    fn put_aside(&mut self, key: ConnectionKey, mut link: Box<ClientLink>) {
         link.limit_memory(KEPT_ASIDE);
         let others = self.others.get_or_insert_default();
         others.entry(key).or_default().push(link);
@@ -118,7 +118,7 @@ impl IdleConnections {
 
     /// Puts back a connection that was taken out and not used. Others are taken before it.
     pub(super) fn put_unused(&mut self, peer: u64, link: Box<ClientLink>) {
-        let key = Key { peer, sharing_key: link.sharing_key };
+        let key = ConnectionKey { peer, sharing_key: link.sharing_key };
         self.count += 1;
         if self.last.is_none() {
             self.last = Some((key, link));

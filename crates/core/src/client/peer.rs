@@ -17,7 +17,7 @@ use oxorb_transport::{Address, Link, Properties, Surroundings, Target, connect_f
 
 use super::Timing;
 use super::cache::{Cache, LOOK};
-use super::idle_connections::{IdleConnections, Key};
+use super::idle_connections::{ConnectionKey, IdleConnections};
 use super::level::Levels;
 use super::link::ClientLink;
 use super::selection::{Owner, Selection, SharingKey};
@@ -414,7 +414,7 @@ impl Peer {
     /// Takes out the connection for these calls that was used last.
     #[inline]
     pub(super) fn take_idle(&self, sharing_key: SharingKey) -> Option<Box<ClientLink>> {
-        let key = Key { peer: self.id, sharing_key };
+        let key = ConnectionKey { peer: self.id, sharing_key };
         if self.keeps_by_thread(sharing_key) {
             let ours = PRIVATE.try_with(|links| links.borrow_mut().take(key));
             return ours.ok().flatten();

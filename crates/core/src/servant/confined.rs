@@ -60,7 +60,7 @@ impl fmt::Debug for NotOneThread {
 
 /// Key of an entry in a thread's table.
 #[derive(Debug, Clone, Copy)]
-struct Key {
+struct EntryKey {
     place: usize,
     number: u64,
 }
@@ -82,7 +82,7 @@ impl<T: Clone> Table<T> {
         Table { entries: Vec::new() }
     }
 
-    fn insert(&mut self, entry: T) -> Key {
+    fn insert(&mut self, entry: T) -> EntryKey {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let free = self.entries.iter().position(Option::is_none);
         let place = free.unwrap_or(self.entries.len());
@@ -90,18 +90,18 @@ impl<T: Clone> Table<T> {
             Some(place) => self.entries[place] = Some((number, entry)),
             None => self.entries.push(Some((number, entry))),
         }
-        Key { place, number }
+        EntryKey { place, number }
     }
 
     #[inline]
-    fn find(&self, key: Key) -> Option<T> {
+    fn find(&self, key: EntryKey) -> Option<T> {
         match self.entries.get(key.place)? {
             Some((number, entry)) if *number == key.number => Some(entry.clone()),
             _ => None,
         }
     }
 
-    fn remove(&mut self, key: Key) -> Option<T> {
+    fn remove(&mut self, key: EntryKey) -> Option<T> {
         let entry = self.entries.get_mut(key.place)?;
         match entry {
             Some((number, _)) if *number == key.number => entry.take().map(|(_, entry)| entry),
@@ -129,7 +129,7 @@ fn end<T>(entry: T) {
 
 /// Confined servant, as any thread sees it.
 struct Confined {
-    key: Key,
+    key: EntryKey,
     /// Number of the ORB.
     orb: u32,
     lane: Weak<Lane>,
@@ -263,7 +263,7 @@ impl Orb {
         &self,
         lane: &Lane,
         make: impl FnOnce() -> Rc<dyn ConfinedServant> + Send + 'static,
-    ) -> Result<(Key, Vec<String>), NotConfined> {
+    ) -> Result<(EntryKey, Vec<String>), NotConfined> {
         let (sender, answer) = mpsc::sync_channel(1);
         let job = move || {
             let made = made(make);
@@ -287,7 +287,7 @@ impl Orb {
 }
 
 /// Makes a servant and enters it into the table of the calling thread. Returns `None` if the factory panicked.
-fn made(make: impl FnOnce() -> Rc<dyn ConfinedServant>) -> Option<(Key, Vec<String>)> {
+fn made(make: impl FnOnce() -> Rc<dyn ConfinedServant>) -> Option<(EntryKey, Vec<String>)> {
     let made = panic::catch_unwind(AssertUnwindSafe(|| {
         let servant = make();
         let interfaces = servant.interfaces();
@@ -308,7 +308,7 @@ struct Task {
 
 /// Wakes a [`Task`], from any thread.
 struct Wakes {
-    key: Key,
+    key: EntryKey,
     lane: Weak<Lane>,
 }
 
@@ -354,7 +354,7 @@ impl Orb {
 }
 
 /// Polls the task of a key in the calling thread, if the task still exists.
-fn poll(key: Key) {
+fn poll(key: EntryKey) {
     let Some(task) = TASKS.with_borrow(|table| table.find(key)) else {
         return;
     };

@@ -4,7 +4,7 @@ use oxorb_rt::Distribution;
 
 use super::meter::{BUCKETS, EndReading, ExceptionReading, LaneReading, Meter, bucket};
 use super::snapshot::{LaneState, Snapshot};
-use super::text::{Family, Kind, Page, Value};
+use super::text::{Family, MetricType, Page, Value};
 use crate::monitoring::Incident;
 use crate::scheduler::Measurement;
 use crate::scheduler::budget::BudgetSum;
@@ -29,11 +29,11 @@ pub(crate) fn page(snapshot: &Snapshot, meter: Option<&Meter>) -> String {
     page.finish()
 }
 
-const BUILD: Family = family("oxorb_build", Kind::Info, "", "Version of OxORB.");
+const BUILD: Family = family("oxorb_build", MetricType::Info, "", "Version of OxORB.");
 
 const STARTED: Family = family(
     "oxorb_start_time_seconds",
-    Kind::Gauge,
+    MetricType::Gauge,
     "seconds",
     "Time at which the ORB was made, in seconds since 1970.",
 );
@@ -49,39 +49,39 @@ fn about(page: &mut Page, meter: Option<&Meter>) {
 }
 
 const CONNECTIONS: Family =
-    family("oxorb_connections", Kind::Gauge, "", "Open connections of clients.");
+    family("oxorb_connections", MetricType::Gauge, "", "Open connections of clients.");
 
 const ACCEPTED: Family = family(
     "oxorb_connections_accepted",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Connections of clients that were accepted and served.",
 );
 
 const HANDSHAKES: Family = family(
     "oxorb_handshakes",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Handshakes of clients over TLS, by their outcome: completed or refused.",
 );
 
 const HELD: Family = family(
     "oxorb_messages_held_bytes",
-    Kind::Gauge,
+    MetricType::Gauge,
     "bytes",
     "Large messages of clients that arrive or are served now.",
 );
 
 const INCIDENTS: Family = family(
     "oxorb_incidents",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Incidents, such as refusals and limits that were reached, with the level at which they are logged.",
 );
 
 const CLIENT_CONNECTIONS: Family = family(
     "oxorb_client_connections",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Open connections to servers that carry one call at a time.",
 );
@@ -108,42 +108,42 @@ fn connections(page: &mut Page, snapshot: &Snapshot) {
 
 const REQUESTS: Family = family(
     "oxorb_requests",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Requests that ended here, by their outcome; refused ones were answered before their servant was looked up.",
 );
 
 const REQUEST_DURATION: Family = family(
     "oxorb_request_duration_seconds",
-    Kind::Histogram,
+    MetricType::Histogram,
     "seconds",
     "Time from the dispatch of a request to its answer, without its time in queues.",
 );
 
 const REQUESTS_LATE: Family = family(
     "oxorb_request_deadlines_missed",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Requests that ended, or were refused, after the deadline that their client had sent.",
 );
 
 const RAISED: Family = family(
     "oxorb_request_exceptions",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "System exceptions with which requests ended here, by minor code.",
 );
 
 const UNANSWERED: Family = family(
     "oxorb_requests_unanswered",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Requests that servants keep to answer them later.",
 );
 
 const COLLOCATED: Family = family(
     "oxorb_collocated_calls",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Running calls of this process to its own objects, without a connection.",
 );
@@ -160,21 +160,21 @@ fn requests(page: &mut Page, lanes: &[LaneReading], raised: &[ExceptionReading])
 
 const CALLS: Family = family(
     "oxorb_calls",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Calls of this process that ended, by their outcome and the lane of the calling thread.",
 );
 
 const CALL_DURATION: Family = family(
     "oxorb_call_duration_seconds",
-    Kind::Histogram,
+    MetricType::Histogram,
     "seconds",
     "Time from the beginning of a call to its answer.",
 );
 
 const RECEIVED: Family = family(
     "oxorb_call_exceptions",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "System exceptions with which calls of this process ended, by minor code.",
 );
@@ -185,7 +185,7 @@ fn calls(page: &mut Page, lanes: &[LaneReading], received: &[ExceptionReading]) 
 }
 
 const THREADS: Family =
-    family("oxorb_threads", Kind::Gauge, "", "Running threads of the ORB, by their purpose.");
+    family("oxorb_threads", MetricType::Gauge, "", "Running threads of the ORB, by their purpose.");
 
 fn threads(page: &mut Page, snapshot: &Snapshot) {
     page.begin(&THREADS);
@@ -195,54 +195,58 @@ fn threads(page: &mut Page, snapshot: &Snapshot) {
     }
 }
 
-const PRIORITY: Family =
-    family("oxorb_lane_priority", Kind::Gauge, "", "CORBA priority of the threads of a lane.");
+const PRIORITY: Family = family(
+    "oxorb_lane_priority",
+    MetricType::Gauge,
+    "",
+    "CORBA priority of the threads of a lane.",
+);
 
 const WAITING: Family = family(
     "oxorb_lane_threads_waiting",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Threads of a lane that watch its connections; those that wait at one connection or at the queue are not counted.",
 );
 
 const DYNAMIC: Family = family(
     "oxorb_lane_threads_dynamic",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Running threads of a lane that were started on demand.",
 );
 
 const PARKED: Family = family(
     "oxorb_lane_connections_waiting",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Connections of a lane that no thread serves at the moment.",
 );
 
 const QUEUE: Family = family(
     "oxorb_lane_queue_requests",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Requests and other work in the queue or the request buffer of a lane.",
 );
 
 const QUEUE_LIMIT: Family = family(
     "oxorb_lane_queue_limit_requests",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Maximum number of requests in the queue or the request buffer of a lane.",
 );
 
 const BUFFERS: Family = family(
     "oxorb_lane_buffers_free",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Preallocated message buffers of a lane that are not in use.",
 );
 
 const WITHOUT_BUFFERS: Family = family(
     "oxorb_lane_connections_without_buffers",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Connections that a lane accepted when it had no preallocated message buffers left.",
 );
@@ -269,14 +273,14 @@ fn lane_states(page: &mut Page, lanes: &[LaneState]) {
 
 const MODULE_QUEUE: Family = family(
     "oxorb_module_queue_requests",
-    Kind::Gauge,
+    MetricType::Gauge,
     "",
     "Requests in the queue of a dispatching module; module 0 is the most urgent one.",
 );
 
 const MODULE_REQUESTS: Family = family(
     "oxorb_module_requests",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Requests of a dispatching module: dispatched to its queue, refused as the queue was full, or late when they left it.",
 );
@@ -303,35 +307,35 @@ fn modules(page: &mut Page, snapshot: &Snapshot) {
 
 const RESPONSE: Family = family(
     "oxorb_operation_response_seconds",
-    Kind::Histogram,
+    MetricType::Histogram,
     "seconds",
     "Time to the answer of an operation in the scheduler's table.",
 );
 
 const PROCESSOR: Family = family(
     "oxorb_operation_cpu_seconds",
-    Kind::Histogram,
+    MetricType::Histogram,
     "seconds",
     "Processor time of an operation in the scheduler's table.",
 );
 
 const OVERRUNS: Family = family(
     "oxorb_operation_overruns",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Requests of an operation that used more processor time than the scheduler's table declares.",
 );
 
 const MISSED: Family = family(
     "oxorb_operation_deadlines_missed",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Requests of an operation that ended after the deadline in the scheduler's table, or were dropped because of it.",
 );
 
 const NOT_ADMITTED: Family = family(
     "oxorb_operation_refused",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Requests of an operation that were refused because they would be late, or their queue was full.",
 );
@@ -367,27 +371,31 @@ fn times(page: &mut Page, family: &Family, operation: &str, times: &Distribution
 
 const BUDGET_REQUESTS: Family = family(
     "oxorb_budget_requests",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Requests under the budgets of operations, objects or POAs: served within them, refused or demoted.",
 );
 
 const BUDGET_OVERRUNS: Family = family(
     "oxorb_budget_overruns",
-    Kind::Counter,
+    MetricType::Counter,
     "",
     "Requests that used more processor time than a budget allows for one request.",
 );
 
 const BUDGET_TIME: Family = family(
     "oxorb_budget_cpu_seconds",
-    Kind::Counter,
+    MetricType::Counter,
     "seconds",
     "Processor time under budgets that limit it.",
 );
 
-const SPENT: Family =
-    family("oxorb_budgets_spent", Kind::Gauge, "", "Budgets that are exhausted at the moment.");
+const SPENT: Family = family(
+    "oxorb_budgets_spent",
+    MetricType::Gauge,
+    "",
+    "Budgets that are exhausted at the moment.",
+);
 
 fn budgets(page: &mut Page, sums: &[(&'static str, BudgetSum)]) {
     page.begin(&BUDGET_REQUESTS);
@@ -408,7 +416,12 @@ fn budgets(page: &mut Page, sums: &[(&'static str, BudgetSum)]) {
     each(&SPENT, &|sum| Value::Number(sum.spent));
 }
 
-const fn family(name: &'static str, kind: Kind, unit: &'static str, help: &'static str) -> Family {
+const fn family(
+    name: &'static str,
+    kind: MetricType,
+    unit: &'static str,
+    help: &'static str,
+) -> Family {
     Family { name, kind, unit, help }
 }
 

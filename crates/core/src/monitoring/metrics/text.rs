@@ -6,7 +6,7 @@ use super::meter::BOUNDS;
 
 /// Type of a metric family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MetricType {
     Counter,
     Gauge,
     Histogram,
@@ -18,7 +18,7 @@ pub(super) enum Kind {
 pub(super) struct Family {
     /// Name, which ends with the unit if there is one.
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
+    pub(super) kind: MetricType,
     /// Unit; empty for none.
     pub(super) unit: &'static str,
     /// Description, without characters that have to be escaped.
@@ -40,22 +40,22 @@ pub(super) type Labels<'l> = [(&'l str, &'l str)];
 #[derive(Debug, Default)]
 pub(super) struct Page(String);
 
-impl Kind {
+impl MetricType {
     fn word(self) -> &'static str {
         match self {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-            Kind::Info => "info",
+            MetricType::Counter => "counter",
+            MetricType::Gauge => "gauge",
+            MetricType::Histogram => "histogram",
+            MetricType::Info => "info",
         }
     }
 
     /// Returns the suffix of the names of samples; histograms have several suffixes.
     fn suffix(self) -> &'static str {
         match self {
-            Kind::Counter => "_total",
-            Kind::Gauge | Kind::Histogram => "",
-            Kind::Info => "_info",
+            MetricType::Counter => "_total",
+            MetricType::Gauge | MetricType::Histogram => "",
+            MetricType::Info => "_info",
         }
     }
 }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     const CALLS: Family =
-        Family { name: "oxorb_calls", kind: Kind::Counter, unit: "", help: "Calls." };
+        Family { name: "oxorb_calls", kind: MetricType::Counter, unit: "", help: "Calls." };
 
     #[test]
     fn a_family_is_described_before_its_samples() {
@@ -158,7 +158,8 @@ mod tests {
         page.begin(&CALLS);
         page.sample(&CALLS, &[], Value::Number(7));
         page.sample(&CALLS, &[("a", "x"), ("b", "\"q\" \\ \n.")], Value::Number(u64::MAX));
-        let time = Family { name: "t_seconds", kind: Kind::Gauge, unit: "seconds", help: "Time." };
+        let time =
+            Family { name: "t_seconds", kind: MetricType::Gauge, unit: "seconds", help: "Time." };
         page.begin(&time);
         page.sample(&time, &[], Value::Time(12_000_000_345));
         let expected = "# TYPE oxorb_calls counter\n# HELP oxorb_calls Calls.\noxorb_calls_total 7\n\
@@ -170,8 +171,12 @@ mod tests {
 
     #[test]
     fn buckets_of_a_histogram_count_all_values_up_to_their_bounds() {
-        let family =
-            Family { name: "h_seconds", kind: Kind::Histogram, unit: "seconds", help: "Time." };
+        let family = Family {
+            name: "h_seconds",
+            kind: MetricType::Histogram,
+            unit: "seconds",
+            help: "Time.",
+        };
         let mut counts = [0; BUCKETS];
         (counts[0], counts[1], counts[BUCKETS - 1]) = (3, 2, 1);
         let mut page = Page::default();

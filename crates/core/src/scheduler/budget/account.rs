@@ -12,7 +12,7 @@ use crate::threads::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 pub(crate) struct Account {
     /// Number of the account, by which slots refer to it.
     pub(super) id: u32,
-    kind: Kind,
+    kind: OwnerKind,
     name: String,
     /// Bit set of the budget's limits: [`RATE`], [`TIME`], [`LONGEST`].
     limits: AtomicU8,
@@ -47,7 +47,7 @@ pub(super) struct Counts {
 
 /// Kind of the budget's owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum OwnerKind {
     Operation,
     Object,
     Poa,
@@ -75,11 +75,11 @@ impl Account {
     pub(super) fn new(id: u32, of: &BudgetOf, budget: Budget) -> Account {
         let now = clock::monotonic_nanoseconds();
         let (kind, name) = match of {
-            BudgetOf::Operation(name) => (Kind::Operation, name.as_str()),
-            BudgetOf::Object(name) => (Kind::Object, name.as_str()),
-            BudgetOf::Poa(name) => (Kind::Poa, name.as_str()),
-            BudgetOf::Client(name) => (Kind::Client, name.as_str()),
-            BudgetOf::EachClient => (Kind::Client, ""),
+            BudgetOf::Operation(name) => (OwnerKind::Operation, name.as_str()),
+            BudgetOf::Object(name) => (OwnerKind::Object, name.as_str()),
+            BudgetOf::Poa(name) => (OwnerKind::Poa, name.as_str()),
+            BudgetOf::Client(name) => (OwnerKind::Client, name.as_str()),
+            BudgetOf::EachClient => (OwnerKind::Client, ""),
         };
         let account = Account {
             id,
@@ -234,10 +234,10 @@ impl Account {
     /// Returns the owner, as `client 10.0.0.7`.
     pub(crate) fn subject(&self) -> String {
         let of = match self.kind {
-            Kind::Operation => BudgetOf::Operation,
-            Kind::Object => BudgetOf::Object,
-            Kind::Poa => BudgetOf::Poa,
-            Kind::Client => BudgetOf::Client,
+            OwnerKind::Operation => BudgetOf::Operation,
+            OwnerKind::Object => BudgetOf::Object,
+            OwnerKind::Poa => BudgetOf::Poa,
+            OwnerKind::Client => BudgetOf::Client,
         };
         of(self.name.clone()).to_string()
     }
@@ -246,14 +246,14 @@ impl Account {
     pub(super) fn refusal(&self, spent: Spent) -> SystemException {
         use minor::transient as code;
         let minor = match (self.kind, spent) {
-            (Kind::Operation, Spent::Rate) => code::OPERATION_RATE,
-            (Kind::Operation, Spent::Time) => code::OPERATION_TIME,
-            (Kind::Object, Spent::Rate) => code::OBJECT_RATE,
-            (Kind::Object, Spent::Time) => code::OBJECT_TIME,
-            (Kind::Poa, Spent::Rate) => code::POA_RATE,
-            (Kind::Poa, Spent::Time) => code::POA_TIME,
-            (Kind::Client, Spent::Rate) => code::CLIENT_RATE,
-            (Kind::Client, Spent::Time) => code::CLIENT_TIME,
+            (OwnerKind::Operation, Spent::Rate) => code::OPERATION_RATE,
+            (OwnerKind::Operation, Spent::Time) => code::OPERATION_TIME,
+            (OwnerKind::Object, Spent::Rate) => code::OBJECT_RATE,
+            (OwnerKind::Object, Spent::Time) => code::OBJECT_TIME,
+            (OwnerKind::Poa, Spent::Rate) => code::POA_RATE,
+            (OwnerKind::Poa, Spent::Time) => code::POA_TIME,
+            (OwnerKind::Client, Spent::Rate) => code::CLIENT_RATE,
+            (OwnerKind::Client, Spent::Time) => code::CLIENT_TIME,
         };
         SystemException::transient(minor, CompletionStatus::No)
     }

@@ -20,9 +20,9 @@ const MANY_PEERS: usize = 64;
 /// (references from `corbaloc:` URLs), have separate connections; otherwise the encoding of their text would depend on
 /// which reference was called first.
 #[derive(Default)]
-pub(super) struct Peers(HashMap<Address, Vec<Known>>);
+pub(super) struct Peers(HashMap<Address, Vec<KnownPeer>>);
 
-struct Known {
+struct KnownPeer {
     code_sets: Option<CodeSetContext>,
     peer: Arc<Peer>,
 }
@@ -68,7 +68,7 @@ impl ClientSide {
             overdue = peers.purge();
         }
         let known = peers.0.entry(address.clone()).or_default();
-        let same = |known: &&Known| Arc::ptr_eq(known.peer.protocol(), protocol);
+        let same = |known: &&KnownPeer| Arc::ptr_eq(known.peer.protocol(), protocol);
         let mut found = known.iter().filter(same);
         let found = found.find(|known| known.code_sets == code_sets);
         let peer = match found {
@@ -86,7 +86,7 @@ impl ClientSide {
                 if let Some(open) = open {
                     open.serves(&peer);
                 }
-                known.push(Known { code_sets, peer: Arc::clone(&peer) });
+                known.push(KnownPeer { code_sets, peer: Arc::clone(&peer) });
                 peer
             }
         };

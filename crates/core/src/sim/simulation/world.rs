@@ -42,7 +42,7 @@ struct State {
     /// Time since the world began, in ns.
     now: u64,
     random: Random,
-    threads: BTreeMap<u64, Known>,
+    threads: BTreeMap<u64, SimulatedThread>,
     /// Thread that runs; `None` when the world has ended.
     running: Option<u64>,
     started: u64,
@@ -55,7 +55,7 @@ struct State {
     result: Option<Result<(), String>>,
 }
 
-struct Known {
+struct SimulatedThread {
     name: String,
     what: What,
     /// Wakes the thread when it is chosen.
@@ -167,7 +167,7 @@ impl World {
         let mut state = self.state();
         state.started += 1;
         let id = state.started;
-        let known = Known {
+        let known = SimulatedThread {
             name: name.clone(),
             what: What::Ready,
             turn: Arc::default(),
@@ -226,8 +226,9 @@ impl State {
                     *late = true;
                 }
             }
-            let can =
-                |known: &Known| matches!(known.what, What::Ready | What::Waits { late: true, .. });
+            let can = |known: &SimulatedThread| {
+                matches!(known.what, What::Ready | What::Waits { late: true, .. })
+            };
             let ready = self.threads.values().filter(|known| can(known)).count() as u64;
             if ready > 0 {
                 let chosen = self.random.below(ready) as usize;

@@ -36,14 +36,14 @@ pub(crate) struct OrbPolicies {
     /// Number unique in this process, by which threads refer to the ORB.
     pub(crate) id: u64,
     base: Effective,
-    /// Whether `level` differs from `base`.
+    /// Whether `overrides` differs from `base`.
     overridden: AtomicBool,
-    level: ArcSwap<Level>,
+    overrides: ArcSwap<PolicyOverrides>,
     /// Lock that admits one change at a time.
     changing: Mutex<()>,
 }
 
-struct Level {
+struct PolicyOverrides {
     set: PolicySet,
     effective: Effective,
 }
@@ -67,11 +67,11 @@ impl PolicyManager<'_> {
         how: SetOverrideType,
     ) -> Result<(), InvalidPolicies> {
         let _one_at_a_time = self.0.changing.lock();
-        let set = self.0.level.load().set.overridden(policies, how)?;
+        let set = self.0.overrides.load().set.overridden(policies, how)?;
         let mut effective = self.0.base;
         effective.apply(set.as_slice());
         let overridden = !set.as_slice().is_empty();
-        self.0.level.store(Arc::new(Level { set, effective }));
+        self.0.overrides.store(Arc::new(PolicyOverrides { set, effective }));
         self.0.overridden.store(overridden, Ordering::Release);
         Ok(())
     }
@@ -79,7 +79,7 @@ impl PolicyManager<'_> {
     /// Returns the policies that were set, of the given types or, without any, of all
     /// (`get_policy_overrides`).
     pub fn overrides(&self, types: &[PolicyType]) -> PolicySet {
-        self.0.level.load().set.of_types(types)
+        self.0.overrides.load().set.of_types(types)
     }
 }
 
@@ -97,7 +97,10 @@ impl OrbPolicies {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             base,
             overridden: AtomicBool::new(false),
-            level: ArcSwap::from_pointee(Level { set: PolicySet::new(), effective: base }),
+            overrides: ArcSwap::from_pointee(PolicyOverrides {
+                set: PolicySet::new(),
+                effective: base,
+            }),
             changing: Mutex::new(()),
         }
     }
@@ -135,7 +138,7 @@ impl OrbPolicies {
     /// Returns these policies by value, so that others can be applied on top.
     #[cold]
     pub(crate) fn overridden(&self) -> Effective {
-        let mut effective = self.level.load().effective;
+        let mut effective = self.overrides.load().effective;
         current::apply(self.id, &mut effective);
         effective
     }

@@ -30,7 +30,7 @@ pub(crate) struct ClientLink {
     /// Buffer in which requests are written; kept so that its allocation is reused.
     pub(crate) out: Vec<u8>,
     pub(crate) session: Outgoing,
-    pub(super) limits: Limits,
+    pub(super) limits: LinkTimeouts,
     /// Whether at least one reply came over the connection.
     pub(crate) reused: bool,
     /// Whether the connection was given back before anything was sent over it: the server may have closed it as idle.
@@ -61,7 +61,7 @@ pub(crate) struct ClientLink {
 
 /// Time limits of reads and writes, if they have been set.
 #[derive(Default)]
-pub(super) struct Limits {
+pub(super) struct LinkTimeouts {
     read: Option<Option<Duration>>,
     write: Option<Option<Duration>>,
     /// Whether these are the limits of fast calls, which then need not set them.
@@ -87,7 +87,7 @@ impl ClientLink {
             losses_seen,
             last_used: now,
             trusted_until: now,
-            limits: Limits::default(),
+            limits: LinkTimeouts::default(),
             sharing_key: SharingKey::default(),
             reference: None,
             band: None,
@@ -101,7 +101,7 @@ impl ClientLink {
 
     /// Returns the receiving half, and the time limits of its reads.
     #[inline(always)]
-    pub(super) fn receiving(&mut self) -> (Receiver<'_>, &mut Limits) {
+    pub(super) fn receiving(&mut self) -> (Receiver<'_>, &mut LinkTimeouts) {
         let receiver = Receiver { link: &*self.link, inbox: &mut self.inbox };
         (receiver, &mut self.limits)
     }
@@ -195,7 +195,7 @@ impl ClientLink {
     }
 }
 
-impl Limits {
+impl LinkTimeouts {
     /// Limits the time of a read; costs a comparison if the limit is the same as before.
     ///
     /// # Errors

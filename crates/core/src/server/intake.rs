@@ -9,7 +9,7 @@ use oxorb_transport::{LARGE, Link};
 use super::client::Client;
 use super::host::Parts;
 use super::reply_memory;
-use super::share::{Claim, KeptBuffer, Limits, SMALL};
+use super::share::{Claim, ClientLimits, KeptBuffer, SMALL};
 use super::status::Status;
 use crate::conn::ConnectionEnd;
 use crate::policy::LargePayloads;
@@ -120,7 +120,7 @@ impl Intake {
         let wanted = inbox.memory().max(inbox.awaited());
         // The memory that the inbox keeps between messages is already counted, so only the rest is claimed.
         let wanted = wanted.saturating_sub(self.kept.octets());
-        if wanted <= SMALL || self.claim.grow(wanted, Limits::of(orb.options())) {
+        if wanted <= SMALL || self.claim.grow(wanted, ClientLimits::of(orb.options())) {
             self.throttled = false;
             return Ok(true);
         }

@@ -411,7 +411,7 @@ impl Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::share::{Claim, Limits};
+    use crate::server::share::{Claim, ClientLimits};
 
     fn link() -> (Arc<dyn Link>, impl Link) {
         let (here, there) = oxorb_transport::mem::pair(64);
@@ -451,8 +451,8 @@ mod tests {
         let admitted = admitted.map(|admitted| admitted.ok().unwrap());
         assert_eq!(read(), (2, 0));
         let mut claims = admitted.each_ref().map(|one| Claim::of(one.status.client.as_ref()));
-        assert!(claims.iter_mut().all(|claim| claim.grow(1000, Limits::UNLIMITED)));
-        assert!(claims[0].grow(1500, Limits::UNLIMITED));
+        assert!(claims.iter_mut().all(|claim| claim.grow(1000, ClientLimits::UNLIMITED)));
+        assert!(claims[0].grow(1500, ClientLimits::UNLIMITED));
         assert_eq!(read(), (2, 2500));
         assert_eq!(claims[0].release(), 1500);
         registry.remove(admitted[0].id);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::client::Client;
 use super::large_replies::EntryChange;
-use super::share::Limits;
+use super::share::ClientLimits;
 use crate::options::Options;
 
 /// Total size in octets of the replies being written at a time that justifies a walk through the allocator's memory.
@@ -90,14 +90,14 @@ impl ReplyMemory {
         octets: usize,
         options: &Options,
     ) -> Option<ReplyMemory> {
-        let limits = Limits::of(options);
+        let limits = ClientLimits::of(options);
         let fits = client.is_none_or(|client| client.share.take_reply(octets, limits));
         fits.then(|| ReplyMemory::new(client, octets).under_way(octets))
     }
 
     /// Counts an existing reply regardless of the limits.
     pub(super) fn acknowledge(client: Option<&Arc<Client>>, octets: usize) -> ReplyMemory {
-        let unlimited = Limits::UNLIMITED;
+        let unlimited = ClientLimits::UNLIMITED;
         if let Some(client) = client {
             client.share.take_reply(octets, unlimited);
         }
@@ -110,14 +110,14 @@ impl ReplyMemory {
         octets: usize,
         options: &Options,
     ) -> Option<ReplyMemory> {
-        let fits = client.share.expect_reply(octets, Limits::of(options));
+        let fits = client.share.expect_reply(octets, ClientLimits::of(options));
         fits.then(|| ReplyMemory::new(Some(client), octets))
     }
 
     /// Converts the reservation to the actual size of the reply; `None` if it is larger and exceeds
     /// the limits.
     pub(super) fn came(mut self, octets: usize, options: &Options) -> Option<ReplyMemory> {
-        let limits = Limits::of(options);
+        let limits = ClientLimits::of(options);
         let share = self.client.as_ref().map(|client| &client.share);
         if share.is_some_and(|share| !share.resize_reply(self.octets, octets, limits)) {
             return None;

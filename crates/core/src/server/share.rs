@@ -59,16 +59,17 @@ pub(crate) struct Share {
 
 /// Limits on the memory of one client, in octets.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Limits {
+pub(crate) struct ClientLimits {
     all: usize,
     replies: usize,
 }
 
-impl Limits {
-    pub(super) const UNLIMITED: Limits = Limits { all: usize::MAX, replies: usize::MAX };
+impl ClientLimits {
+    pub(super) const UNLIMITED: ClientLimits =
+        ClientLimits { all: usize::MAX, replies: usize::MAX };
 
-    pub(crate) fn of(options: &Options) -> Limits {
-        Limits {
+    pub(crate) fn of(options: &Options) -> ClientLimits {
+        ClientLimits {
             all: options.max_octets_per_client.unwrap_or(usize::MAX),
             replies: options.max_reply_octets_per_client.unwrap_or(usize::MAX),
         }
@@ -112,7 +113,7 @@ impl Share {
     }
 
     /// Takes octets for values; returns false if they exceed the limits.
-    pub(super) fn take_values(&self, octets: usize, limits: Limits) -> bool {
+    pub(super) fn take_values(&self, octets: usize, limits: ClientLimits) -> bool {
         let others = limits.part(OTHERS);
         take(&self.values, octets, |_| {
             let all = self.all();
@@ -125,7 +126,7 @@ impl Share {
     }
 
     /// Takes octets for an existing reply. The only reply of a client always fits.
-    pub(super) fn take_reply(&self, octets: usize, limits: Limits) -> bool {
+    pub(super) fn take_reply(&self, octets: usize, limits: ClientLimits) -> bool {
         take(&self.replies, octets, |before| {
             before == 0
                 || before.saturating_add(octets) <= limits.replies && self.all() <= limits.all
@@ -133,7 +134,7 @@ impl Share {
     }
 
     /// Takes octets for an expected reply, if the values of received messages fit as well.
-    pub(super) fn expect_reply(&self, octets: usize, limits: Limits) -> bool {
+    pub(super) fn expect_reply(&self, octets: usize, limits: ClientLimits) -> bool {
         take(&self.replies, octets, |before| {
             let all = self.all().saturating_add(self.messages());
             before == 0 || before.saturating_add(octets) <= limits.replies && all <= limits.all
@@ -141,7 +142,7 @@ impl Share {
     }
 
     /// Changes the octets of one reply; returns false, unchanged, if more would exceed the limits.
-    pub(super) fn resize_reply(&self, from: usize, to: usize, limits: Limits) -> bool {
+    pub(super) fn resize_reply(&self, from: usize, to: usize, limits: ClientLimits) -> bool {
         if to <= from {
             self.return_reply(from - to);
             return true;
@@ -240,7 +241,7 @@ impl Claim {
     /// Takes `octets` in total, if all messages of the client stay within the limits; otherwise
     /// nothing changes. Octets taken before are never refused, so that a begun message can
     /// complete; nor is the only message, which the connection's own limits bound.
-    pub(crate) fn grow(&mut self, octets: usize, limits: Limits) -> bool {
+    pub(crate) fn grow(&mut self, octets: usize, limits: ClientLimits) -> bool {
         let Some(client) = &self.client else {
             return true;
         };
@@ -328,7 +329,7 @@ impl Values {
 
     /// Takes more octets; returns false, unchanged, if they exceed the limits.
     pub(super) fn grow(&mut self, octets: usize, options: &Options) -> bool {
-        let grown = self.client.share.take_values(octets, Limits::of(options));
+        let grown = self.client.share.take_values(octets, ClientLimits::of(options));
         if grown {
             self.octets += octets;
         }
@@ -387,7 +388,7 @@ impl KeptBuffer {
         let kept = capacity <= SMALL
             || capacity <= options.limits.kept_capacity
                 && self.client.as_ref().is_none_or(|client| {
-                    let limits = Limits::of(options);
+                    let limits = ClientLimits::of(options);
                     let (share, most) = (&client.share, limits.part(BUFFERS));
                     take(&share.buffers, capacity, |before| before.saturating_add(capacity) <= most)
                 });
@@ -423,7 +424,7 @@ mod tests {
     #[test]
     fn a_message_that_was_begun_goes_on_and_one_alone_too() {
         let client = Arc::new(Client::default());
-        let limits = Limits { all: 250, ..Limits::UNLIMITED };
+        let limits = ClientLimits { all: 250, ..ClientLimits::UNLIMITED };
         let mut first = Claim::of(Some(&client));
         let mut second = Claim::of(Some(&client));
         assert!(first.grow(500, limits), "alone");
@@ -441,7 +442,7 @@ mod tests {
     #[test]
     fn all_kinds_together_stay_within_the_share() {
         let client = Arc::new(Client::default());
-        let limits = Limits { all: 1000, replies: 800 };
+        let limits = ClientLimits { all: 1000, replies: 800 };
         let share = &client.share;
         let mut claim = Claim::of(Some(&client));
         assert!(claim.grow(400, limits));
@@ -460,7 +461,7 @@ mod tests {
     #[test]
     fn a_reply_is_expected_only_where_values_of_messages_that_are_there_fit() {
         let client = Arc::new(Client::default());
-        let limits = Limits { all: 1000, replies: 1000 };
+        let limits = ClientLimits { all: 1000, replies: 1000 };
         let share = &client.share;
         let mut claim = Claim::of(Some(&client));
         assert!(claim.grow(300, limits));
@@ -477,7 +478,7 @@ mod tests {
     fn buffers_that_are_kept_stay_within_their_part_and_stand_in_nobodys_way() {
         let client = Arc::new(Client::default());
         let options = Options { max_octets_per_client: Some(16 << 20), ..Options::default() };
-        let limits = Limits::of(&options);
+        let limits = ClientLimits::of(&options);
         let mut buffers: Vec<_> = (0..20).map(|_| KeptBuffer::of(Some(&client))).collect();
         let kept = buffers.iter_mut().map(|buffer| buffer.keep(64 << 10, &options));
         assert_eq!(kept.filter(|kept| *kept).count(), 16);

@@ -514,11 +514,11 @@ pub(crate) struct SimulatedLink {
     wire: Arc<Wire>,
     incoming: u64,
     outgoing: u64,
-    limits: Mutex<Limits>,
+    limits: Mutex<SimulatedTimeouts>,
 }
 
 #[derive(Default, Clone, Copy)]
-struct Limits {
+struct SimulatedTimeouts {
     read: Option<Duration>,
     write: Option<Duration>,
 }

@@ -30,7 +30,7 @@ use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread;
 
-use self::network::{Listening, listen};
+use self::network::{PortGuard, listen};
 use crate::server::Lane;
 use crate::{Adapter, AsyncReply, Located, Op, Options, Orb, Outcome, Ref, Upcall};
 
@@ -95,7 +95,7 @@ pub(crate) struct Server {
     /// Lane that serves its connections; `None` if they have threads of their own.
     lane: Option<Arc<Lane>>,
     pub(crate) worker: Arc<Worker>,
-    listening: Listening,
+    listening: PortGuard,
 }
 
 #[derive(Default)]
@@ -161,7 +161,7 @@ impl Server {
     }
 
     /// Returns an object of the server at this port.
-    pub(crate) fn object_at(Listening(port): &Listening, client: &Orb) -> Ref {
+    pub(crate) fn object_at(PortGuard(port): &PortGuard, client: &Orb) -> Ref {
         let url = format!("corbaloc:iiop:1.2@model:{port}/worker");
         let object = client.string_to_object(&url).expect("a reference");
         let object = crate::Interface::reference(&object).clone();

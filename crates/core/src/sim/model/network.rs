@@ -31,18 +31,18 @@ static SERVERS: oxorb_sys::sync::Mutex<BTreeMap<u16, Server>> =
 struct Server(Orb, Option<Arc<Lane>>);
 
 /// Makes `orb` reachable at the port until the guard is dropped.
-pub(crate) fn listen(orb: &Orb, lane: Option<Arc<Lane>>) -> Listening {
+pub(crate) fn listen(orb: &Orb, lane: Option<Arc<Lane>>) -> PortGuard {
     let mut servers = SERVERS.lock();
     let port = (1..).find(|port| !servers.contains_key(port));
     let port = port.expect("a few models at a time");
     servers.insert(port, Server(orb.clone(), lane));
-    Listening(port)
+    PortGuard(port)
 }
 
 /// Guard of a server's port.
-pub(crate) struct Listening(pub(crate) u16);
+pub(crate) struct PortGuard(pub(crate) u16);
 
-impl Drop for Listening {
+impl Drop for PortGuard {
     fn drop(&mut self) {
         let mut servers = SERVERS.lock();
         let server = servers.remove(&self.0);

@@ -398,7 +398,7 @@ impl Transport for Network {
         let mut state = self.0.state();
         let taken = state.places.insert(at.place.clone(), VecDeque::new());
         assert!(taken.is_none(), "{:?} is taken", at.place);
-        Ok(Box::new(Listening(self.clone(), at.clone())))
+        Ok(Box::new(SimulatedAcceptor(self.clone(), at.clone())))
     }
 
     fn published(&self, at: &Endpoint, _: &[Publish]) -> io::Result<Vec<Address>> {
@@ -475,9 +475,9 @@ impl Connecting for ConnectAttempt {
     }
 }
 
-struct Listening(Network, Endpoint);
+struct SimulatedAcceptor(Network, Endpoint);
 
-impl Acceptor for Listening {
+impl Acceptor for SimulatedAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
         let wire = &self.0.0;
         let mut state = wire.state();
@@ -503,7 +503,7 @@ impl Acceptor for Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for SimulatedAcceptor {
     fn drop(&mut self) {
         self.close();
     }

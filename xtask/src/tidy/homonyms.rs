@@ -6,9 +6,8 @@ use std::path::Path;
 use super::Finding;
 
 /// Names that a crate has twice, and why. The list only shrinks.
-const KNOWN: [(&str, &str, &str); 4] = [
+const KNOWN: [(&str, &str, &str); 3] = [
     ("crates/core", "Condvar", "model and simulation: a build has one of them"),
-    ("crates/core", "Located", "the answer of an adapter, and a profile with its place"),
     ("crates/protocols", "Place", "private modules of shared memory and UNIX sockets"),
     ("crates/sys", "Mutex", "for one process, and for several"),
 ];

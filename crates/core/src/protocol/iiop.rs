@@ -6,7 +6,7 @@ use oxorb_object::{
 };
 use oxorb_transport::{Address, tcp};
 
-use super::{Located, Profile, ProfileKind};
+use super::{LocatedAddress, Profile, ProfileKind};
 
 /// Profiles of GIOP over TCP (CORBA 3.4, 15.7.2), with TAO's component for lanes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,7 +65,7 @@ impl ProfileKind for Iiop {
         profile.version >= Version::V1_1 && own.is_some() && own == port(address)
     }
 
-    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
+    fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str> {
         let end = text.find([',', '/']).unwrap_or(text.len());
         let (address, rest) = text.split_at(end);
         let corbaloc::Address { version, endpoint } =
@@ -73,7 +73,7 @@ impl ProfileKind for Iiop {
                 corbaloc::Error::Address { why, .. } => why,
                 _ => "it is malformed",
             })?;
-        Ok(Located { version, address: tcp::address(&endpoint.host, endpoint.port), rest })
+        Ok(LocatedAddress { version, address: tcp::address(&endpoint.host, endpoint.port), rest })
     }
 
     fn print(&self, version: Version, address: &Address) -> String {

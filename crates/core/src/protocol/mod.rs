@@ -23,7 +23,7 @@ use oxorb_transport::{Facts, Transport};
 
 pub use self::iiop::Iiop;
 pub use self::placed::Placed;
-pub use self::profile::{Located, Profile, ProfileKind, Within};
+pub use self::profile::{LocatedAddress, Profile, ProfileKind, Within};
 pub use self::table::Protocols;
 pub(crate) use self::url::ParsedUrl;
 

@@ -4,7 +4,7 @@ use oxorb_object::components::tag;
 use oxorb_object::{Malformed, PlaceProfile, TaggedComponent, TaggedProfile, Version, profile_tag};
 use oxorb_transport::{Address, Scheme, mem};
 
-use super::{Located, Profile, ProfileKind};
+use super::{LocatedAddress, Profile, ProfileKind};
 
 /// Kind of profile that contains the address as the transport's own text, with version, key and components. The
 /// addresses of lanes are in TAO's component.
@@ -84,7 +84,7 @@ impl ProfileKind for Placed {
         written.to_profile()
     }
 
-    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
+    fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str> {
         let (version, text) = super::url::version(text)?;
         let end = text.find(self.ends).unwrap_or(text.len());
         let (place, rest) = text.split_at(end);
@@ -94,7 +94,7 @@ impl ProfileKind for Placed {
         if place.contains('|') {
             return Err("it holds a |, which URLs of its kind have no use for");
         }
-        Ok(Located {
+        Ok(LocatedAddress {
             version,
             address: self.address(place),
             // If another address follows, the `|` that ends this address is skipped. Otherwise the `|` separates the

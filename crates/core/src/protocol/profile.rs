@@ -44,7 +44,7 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// Description of the fault, as the rest of a sentence that begins with the address.
-    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str>;
+    fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str>;
 
     /// Formats an address with its keyword, so that [`locate`](Self::locate) parses it again. If the separator of the
     /// key is not `/`, it is the last character.
@@ -107,7 +107,7 @@ pub struct Within {
 
 /// Address parsed from a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Located<'t> {
+pub struct LocatedAddress<'t> {
     /// Highest GIOP version to use at the address.
     pub version: Version,
     /// Address.

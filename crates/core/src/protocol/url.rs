@@ -2,7 +2,7 @@
 
 use oxorb_object::{Corbaloc, Corbaname, Ior, ReferenceError, Version, corbaloc};
 
-use super::{Located, Profile, Protocols};
+use super::{LocatedAddress, Profile, Protocols};
 
 /// Result of parsing a URL.
 pub(crate) enum ParsedUrl {
@@ -32,7 +32,7 @@ impl Protocols {
                 let address = text.to_owned();
                 ReferenceError::Corbaloc(corbaloc::Error::Address { address, why })
             };
-            let Located { version, address, rest: behind } =
+            let LocatedAddress { version, address, rest: behind } =
                 protocol.profile().locate(text).map_err(malformed)?;
             profiles.push((protocol, version, address));
             match behind.split_at_checked(1) {

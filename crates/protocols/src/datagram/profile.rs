@@ -1,6 +1,6 @@
 //! Profiles of datagrams.
 
-use oxorb_core::protocol::{Iiop, Located, Profile, ProfileKind};
+use oxorb_core::protocol::{Iiop, LocatedAddress, Profile, ProfileKind};
 use oxorb_object::components::{Component, tag};
 use oxorb_object::{
     IiopEndpoint, IiopProfile, Malformed, TaggedComponent, TaggedProfile, Version, profile_tag,
@@ -70,11 +70,11 @@ impl ProfileKind for Diop {
         TaggedProfile { tag: self.tag(), ..written.to_profile() }
     }
 
-    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
+    fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str> {
         let located = Iiop.locate(text)?;
         let (named, _) = text.split_at(text.len() - located.rest.len());
         let (host, port) = tcp::host_and_port(&located.address).ok_or("it is malformed")?;
-        Ok(Located {
+        Ok(LocatedAddress {
             address: address(host, port, USUAL_MOST),
             // A URL without a version means GIOP 1.2, as in TAO. With IIOP it would mean 1.0.
             version: match named.contains('@') {

@@ -1,7 +1,7 @@
 //! Profiles of shared memory.
 
 use crate::unix::Known;
-use oxorb_core::protocol::{Located, Placed, Profile, ProfileKind};
+use oxorb_core::protocol::{LocatedAddress, Placed, Profile, ProfileKind};
 use oxorb_object::components::{Component, tag};
 use oxorb_object::{
     Malformed, SocketIdentity, TaggedComponent, TaggedProfile, Version, profile_tag,
@@ -43,7 +43,7 @@ impl ProfileKind for ShmProfile {
         PLACED.write(profile)
     }
 
-    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
+    fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str> {
         PLACED.locate(text)
     }
 

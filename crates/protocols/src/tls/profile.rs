@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_core::protocol::{Iiop, Located, Profile, ProfileKind, Within};
+use oxorb_core::protocol::{Iiop, LocatedAddress, Profile, ProfileKind, Within};
 use oxorb_object::association as options;
 use oxorb_object::components::{Component, tag};
 use oxorb_object::{
@@ -142,9 +142,9 @@ impl ProfileKind for Ssliop {
         own.is_some() && own == port(address)
     }
 
-    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
+    fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str> {
         let located = Iiop.locate(text)?;
-        Ok(Located { address: over_tls(&located.address), ..located })
+        Ok(LocatedAddress { address: over_tls(&located.address), ..located })
     }
 
     fn print(&self, version: Version, address: &Address) -> String {

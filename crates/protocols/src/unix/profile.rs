@@ -1,6 +1,6 @@
 //! Profiles of UNIX sockets.
 
-use oxorb_core::protocol::{Located, Profile, ProfileKind};
+use oxorb_core::protocol::{LocatedAddress, Profile, ProfileKind};
 use oxorb_object::components::{Component, tag};
 use oxorb_object::{
     Malformed, PlaceProfile, SocketIdentity, TaggedComponent, TaggedProfile, Version, profile_tag,
@@ -146,7 +146,7 @@ impl ProfileKind for Uiop {
         Some(Ok(known.address(&name)))
     }
 
-    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
+    fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str> {
         let (version, text) = version(text)?;
         if !text.starts_with(['/', '@']) {
             return Err("the path of a UNIX socket begins with / or, for an abstract name, @");
@@ -160,7 +160,7 @@ impl ProfileKind for Uiop {
             Some(_) => &rest[1..],
             None => rest,
         };
-        Ok(Located { version, address, rest })
+        Ok(LocatedAddress { version, address, rest })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Profiles and URLs of groups.
 
-use oxorb_core::protocol::{Located, Profile, ProfileKind};
+use oxorb_core::protocol::{LocatedAddress, Profile, ProfileKind};
 use oxorb_object::components::tag;
 use oxorb_object::{Group, Malformed, TaggedProfile, UipmcProfile, Version, profile_tag};
 use oxorb_transport::Address;
@@ -65,7 +65,7 @@ impl ProfileKind for Uipmc {
         true
     }
 
-    fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
+    fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str> {
         let text = match text.split_once('@') {
             Some(("1.0", rest)) => rest,
             Some(_) => return Err("only MIOP 1.0 exists"),
@@ -80,7 +80,7 @@ impl ProfileKind for Uipmc {
         let at = group(at).ok_or(
             "behind the group stands an address of multicast and a port, such as 239.255.0.1:5000",
         )?;
-        Ok(Located {
+        Ok(LocatedAddress {
             version: Version::V1_2,
             address: Address::new(SCHEME, &format!("{at}/{}", text_of(&named))),
             rest,

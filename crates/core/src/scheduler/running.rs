@@ -17,11 +17,11 @@ use crate::{Incident, Orb, Raised, Upcall};
 pub struct Running {
     raised: Option<Raised>,
     before: Option<(usize, u16)>,
-    meter: Option<Meter>,
+    meter: Option<RequestReadings>,
 }
 
 /// Clock readings of a measured request.
-struct Meter {
+struct RequestReadings {
     enforcer: Arc<Enforcer>,
     orb: Orb,
     row: u16,
@@ -59,7 +59,7 @@ impl Running {
         };
         let table = Arc::as_ptr(enforcer).addr();
         let before = CURRENT.replace(Some((table, row)));
-        let meter = enforcer.plan.measure.then(|| Meter {
+        let meter = enforcer.plan.measure.then(|| RequestReadings {
             enforcer: Arc::clone(enforcer),
             orb: upcall.orb().clone(),
             row,
@@ -84,7 +84,7 @@ impl Drop for Running {
     }
 }
 
-impl Meter {
+impl RequestReadings {
     fn read(&self) {
         let cpu = thread_cpu().saturating_sub(self.cpu).as_nanos() as u64;
         let response = clock::monotonic_nanoseconds().saturating_sub(self.arrived);

@@ -24,12 +24,12 @@ const CALL: Outstanding = Outstanding {
 
 /// Stand-in for the server: it answers requests in any order.
 #[derive(Default)]
-struct Network {
+struct StandInServer {
     asked: Mutex<VecDeque<u32>>,
     changed: Condvar,
 }
 
-impl Network {
+impl StandInServer {
     fn ask(&self, id: u32) {
         self.asked.lock().push_back(id);
         self.changed.notify_all();
@@ -61,7 +61,7 @@ fn reply_to(id: u32) -> Vec<u8> {
 }
 
 /// Models a caller between its request and its answer. Returns the id of the answer, or `None` if the caller gave up.
-fn call(replies: &Replies, network: &Network, gives_up: bool) -> Option<u32> {
+fn call(replies: &Replies, network: &StandInServer, gives_up: bool) -> Option<u32> {
     let id = replies.enter(CALL, Waiter::Awake, Vec::new()).unwrap();
     network.ask(id);
     let mut answer = None;
@@ -101,7 +101,7 @@ fn the_lead_is_handed_on() {
         let limits = Limits::default();
         let replies =
             Arc::new(Replies::new(RequestIds::OF_OPENER, Some(Box::new(Inbox::new(&limits)))));
-        let network = Arc::new(Network::default());
+        let network = Arc::new(StandInServer::default());
         let callers: Vec<_> = [false, false, true, true]
             .into_iter()
             .map(|gives_up| {
@@ -168,7 +168,7 @@ fn the_end_reaches_everybody() {
 fn a_thread_is_woken_by_its_answer() {
     explore(|| {
         let replies = Arc::new(Replies::new(RequestIds::OF_OPENER, None));
-        let network = Arc::new(Network::default());
+        let network = Arc::new(StandInServer::default());
         let callers: Vec<_> = (0..3)
             .map(|_| {
                 let (replies, network) = (Arc::clone(&replies), Arc::clone(&network));

@@ -53,14 +53,14 @@ impl Drop for PortGuard {
 
 /// The network as a transport with TCP addresses, of which only the ports are used.
 #[derive(Debug)]
-pub(crate) struct Network;
+pub(crate) struct ModelNetwork;
 
 /// Returns the protocols of an ORB in a model.
 pub(crate) fn protocols() -> Protocols {
-    Protocols::of([Protocol::iiop_over(Arc::new(Network))]).expect("one protocol")
+    Protocols::of([Protocol::iiop_over(Arc::new(ModelNetwork))]).expect("one protocol")
 }
 
-impl Transport for Network {
+impl Transport for ModelNetwork {
     fn scheme(&self) -> Scheme {
         tcp::SCHEME
     }

@@ -246,20 +246,20 @@ impl Wire {
 
 /// The network as a transport.
 #[derive(Clone)]
-pub(crate) struct Network(Arc<Wire>);
+pub(crate) struct SimulatedNetwork(Arc<Wire>);
 
-impl std::fmt::Debug for Network {
+impl std::fmt::Debug for SimulatedNetwork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Network")
     }
 }
 
 /// Returns the network of this world.
-pub(crate) fn network() -> Network {
-    Network(wire())
+pub(crate) fn network() -> SimulatedNetwork {
+    SimulatedNetwork(wire())
 }
 
-impl Network {
+impl SimulatedNetwork {
     pub(crate) fn protocols(&self) -> Protocols {
         let transport = Arc::new(self.clone());
         let protocol = Protocol::new("mem", Placed::MEMORY, None, transport);
@@ -381,7 +381,7 @@ impl State {
     }
 }
 
-impl Transport for Network {
+impl Transport for SimulatedNetwork {
     fn scheme(&self) -> Scheme {
         mem::SCHEME
     }
@@ -448,7 +448,7 @@ impl Transport for Network {
 
 /// A connection attempt, and the time of its result.
 struct ConnectAttempt {
-    network: Network,
+    network: SimulatedNetwork,
     place: String,
     done: Result<u64, u64>,
 }
@@ -475,7 +475,7 @@ impl Connecting for ConnectAttempt {
     }
 }
 
-struct SimulatedAcceptor(Network, Endpoint);
+struct SimulatedAcceptor(SimulatedNetwork, Endpoint);
 
 impl Acceptor for SimulatedAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {

@@ -9,7 +9,7 @@ use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind};
 use oxorb_sys::sync::Mutex;
 
-use super::network::{Network, network};
+use super::network::{SimulatedNetwork, network};
 use super::thread;
 use crate::threads::clock;
 use crate::{
@@ -194,13 +194,13 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn start(net: &Network, name: &str, options: Options) -> Server {
+    pub(super) fn start(net: &SimulatedNetwork, name: &str, options: Options) -> Server {
         Server::start_with(net, name, options, Arc::default())
     }
 
     /// Starts a server with a given servant, such as that of an earlier server.
     pub(super) fn start_with(
-        net: &Network,
+        net: &SimulatedNetwork,
         name: &str,
         options: Options,
         worker: Arc<Worker>,
@@ -227,7 +227,7 @@ impl Server {
 
 /// A client and a server.
 pub(super) struct Pair {
-    pub(super) net: Network,
+    pub(super) net: SimulatedNetwork,
     pub(super) server: Server,
     pub(super) client: Orb,
     /// Reference to the server's object, for calls of the client.

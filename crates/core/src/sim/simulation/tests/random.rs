@@ -11,7 +11,7 @@ use oxorb_sys::sync::Mutex;
 
 use crate::policy::{RelativeRoundtripTimeout, Retry, SyncScope};
 use crate::sim::simulation::network::{
-    Connect, ConnectionFaults, Network, Trouble, Weather, network,
+    Connect, ConnectionFaults, SimulatedNetwork, Trouble, Weather, network,
 };
 use crate::sim::simulation::pair::{
     NOTE, Server, Work, assert_true, elapsed, ms, run, run_async, secs,
@@ -106,7 +106,7 @@ fn server_options(random: &mut Random) -> Options {
     }
 }
 
-fn client_options(net: &Network, random: &mut Random) -> Options {
+fn client_options(net: &SimulatedNetwork, random: &mut Random) -> Options {
     let sharing = [
         ClientConnections::Private,
         ClientConnections::Cached,
@@ -263,7 +263,7 @@ fn unknown() -> SystemException {
 
 /// Changes the weather until `over`; the server may also be shut down and restarted.
 fn bad_weather(
-    net: &Network,
+    net: &SimulatedNetwork,
     mut server: Server,
     options: Options,
     over: &AtomicBool,

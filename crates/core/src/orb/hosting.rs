@@ -11,7 +11,7 @@ use crate::scheduler::Scheduled;
 use crate::scheduler::budget::Described;
 use crate::server::{
     self, Caller, Connection, ConnectionOwner, DispatchingModules, Followers, Host, Keeper, Lane,
-    Next, Parts, Registry, Sink, Takeover,
+    Parts, Registry, SessionStep, Sink, Takeover,
 };
 use crate::shared::Shared;
 use crate::threads::sync::attributed::Builder;
@@ -54,7 +54,7 @@ impl Host for Orb {
         frame: &Frame<'_>,
         caller: Caller<'_>,
         sink: &mut Sink,
-    ) -> Next {
+    ) -> SessionStep {
         server::dispatch(self, inbox, frame, caller, sink)
     }
 

@@ -15,7 +15,7 @@ use super::connection::{Connection, PAUSE};
 use super::connection_owner::ConnectionOwner;
 use super::large_replies;
 use super::reply_memory::{self, ReplyMemory};
-use super::session::Next;
+use super::session::SessionStep;
 use crate::Incident;
 use crate::error::raise;
 use crate::shared::Shared;
@@ -58,7 +58,11 @@ impl Connection {
     /// Reserves for the reply to the request that the inbox announces, or waits for it. `Err` if the request was
     /// refused.
     #[cold]
-    pub(super) fn admit(&mut self, shared: &Shared, owner: &ConnectionOwner) -> Result<(), Next> {
+    pub(super) fn admit(
+        &mut self,
+        shared: &Shared,
+        owner: &ConnectionOwner,
+    ) -> Result<(), SessionStep> {
         let mut since = None;
         loop {
             match self.seek(shared) {
@@ -78,7 +82,7 @@ impl Connection {
             let waits = matches!(owner, ConnectionOwner::Thread(_)) && !shared.is_closing();
             if !waits || clock::since(began) >= shared.options.reply_wait {
                 let goes_on = self.refuse(shared, raise::TOO_MANY_REPLIES);
-                return Err(if goes_on { Next::Message } else { Next::Close });
+                return Err(if goes_on { SessionStep::Message } else { SessionStep::Close });
             }
             thread::sleep(PAUSE);
         }

@@ -26,7 +26,7 @@ use super::lane::Lane;
 use super::modules::{DispatchingModules, Due};
 use super::queue::Queue;
 use super::serving_context::{ServingContext, serving};
-use super::session::{Caller, Next, is_stream};
+use super::session::{Caller, SessionStep, is_stream};
 use crate::Arriving;
 use crate::Incident;
 use crate::Serving;
@@ -58,7 +58,7 @@ pub(super) fn assign(
     owner: &ConnectionOwner,
     context: &ServingContext,
     connection: &mut Connection,
-) -> Next {
+) -> SessionStep {
     let assigned = match assigned(orb, owner, context, connection) {
         Ok(Some(assigned)) => assigned,
         Ok(None) => return connection.run(orb, context),
@@ -85,7 +85,7 @@ pub(super) fn assign(
         }
         Assigned::Module(modules, due) => modules.dispatch(orb.shared(), detached, due),
     }
-    Next::Message
+    SessionStep::Message
 }
 
 /// Threads that are assigned a request.
@@ -210,12 +210,12 @@ pub(super) fn see_to_connection(
 }
 
 /// Answers the request that the inbox announces with an exception.
-fn refuse(shared: &Shared, connection: &mut Connection, exception: SystemException) -> Next {
+fn refuse(shared: &Shared, connection: &mut Connection, exception: SystemException) -> SessionStep {
     let peer = || connection.link.peer();
     shared.note(Incident::BufferFull, peer, || exception.to_string());
     match connection.refuse(shared, exception) {
-        true => Next::Message,
-        false => Next::Close,
+        true => SessionStep::Message,
+        false => SessionStep::Close,
     }
 }
 

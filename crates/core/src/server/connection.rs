@@ -18,7 +18,7 @@ use super::lane_memory::{Memory, Pair};
 use super::registry::AdmittedConnection;
 use super::reply_memory;
 use super::serving_context::{self, ServingContext};
-use super::session::{Caller, Next, Session, refuse};
+use super::session::{Caller, Session, SessionStep, refuse};
 use super::status::{Origin, Status};
 use super::threadpool::{DropRules, QueueOrder};
 use super::{Sink, per_connection};
@@ -266,12 +266,12 @@ impl Connection {
                 Ok(Event::Message) => {
                     self.version = self.inbox.frame().header.version;
                     match self.serve_message(context, orb, owner) {
-                        Next::Message => {
+                        SessionStep::Message => {
                             gather.served(context.assigns.get() || self.sink.answered());
                         }
-                        Next::Close => return Err(ConnectionEnd::Here),
-                        Next::Reply => self.complete()?,
-                        Next::Over(kind) => return Err(ConnectionEnd::by(kind)),
+                        SessionStep::Close => return Err(ConnectionEnd::Here),
+                        SessionStep::Reply => self.complete()?,
+                        SessionStep::Over(kind) => return Err(ConnectionEnd::by(kind)),
                     }
                     if orb.is_closing() {
                         return Err(ConnectionEnd::Here);
@@ -309,7 +309,7 @@ impl Connection {
         context: &ServingContext,
         orb: &impl Host,
         owner: &ConnectionOwner,
-    ) -> Next {
+    ) -> SessionStep {
         let large = reply_memory::any();
         if large && let Err(refused) = self.admit(orb.shared(), owner) {
             self.sink.expect(None);

@@ -12,7 +12,7 @@ use oxorb_object::SystemException;
 use super::Sink;
 use super::client::Client;
 use super::host::Host as _;
-use super::session::{Caller, Next, refuse};
+use super::session::{Caller, SessionStep, refuse};
 use crate::conn::{CollocatedReply, Offer};
 use crate::error::raise;
 use crate::interceptor::ServerFlow;
@@ -30,26 +30,26 @@ pub(crate) fn dispatch(
     frame: &Frame<'_>,
     mut caller: Caller<'_>,
     sink: &mut Sink,
-) -> Next {
+) -> SessionStep {
     let served = match frame.header.kind {
         MessageType::REQUEST => match Request::parse(frame) {
             Ok(ref request) => serve(orb, frame, request, inbox, &mut caller, sink),
             Err(violation) => Err(violation),
         },
         _ => match dispatch_other(orb, frame, &caller, sink) {
-            Ok(Next::Message) => Ok(()),
+            Ok(SessionStep::Message) => Ok(()),
             Ok(end) => return end,
             Err(violation) => Err(violation),
         },
     };
     match served {
-        Ok(()) if sink.broken() => Next::Close,
-        Ok(()) => Next::Message,
+        Ok(()) if sink.broken() => SessionStep::Close,
+        Ok(()) => SessionStep::Message,
         Err(violation) => {
             let peer = || caller.link.peer();
             orb.note(Incident::of(&violation), peer, || violation.to_string());
             refuse(&violation, frame.wire(), sink);
-            Next::Close
+            SessionStep::Close
         }
     }
 }
@@ -61,12 +61,12 @@ fn dispatch_other(
     frame: &Frame<'_>,
     caller: &Caller<'_>,
     sink: &mut Sink,
-) -> Result<Next, Violation> {
+) -> Result<SessionStep, Violation> {
     match frame.message()? {
         Message::LocateRequest(request) => {
             let key = request.target.object_key()?;
             locate(orb, frame, request.id, key, sink);
-            Ok(Next::Message)
+            Ok(SessionStep::Message)
         }
         // The inbox has dropped the partial messages of a cancelled request. A servant that already runs may check for
         // cancellation. Otherwise the request is answered nevertheless, as CORBA allows.
@@ -74,10 +74,12 @@ fn dispatch_other(
             if let Some(turn) = caller.common.status.turn() {
                 turn.cancel(cancel.id);
             }
-            Ok(Next::Message)
+            Ok(SessionStep::Message)
         }
-        Message::CloseConnection | Message::MessageError => Ok(Next::Over(frame.header.kind)),
-        Message::Reply(_) if caller.common.status.calls().is_some() => Ok(Next::Reply),
+        Message::CloseConnection | Message::MessageError => {
+            Ok(SessionStep::Over(frame.header.kind))
+        }
+        Message::Reply(_) if caller.common.status.calls().is_some() => Ok(SessionStep::Reply),
         Message::Request(_) | Message::Reply(_) | Message::LocateReply(_) => {
             Err(Violation::Peer(Misbehaviour::Kind {
                 expected: MessageType::REQUEST,

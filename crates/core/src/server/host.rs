@@ -12,7 +12,7 @@ use super::followers::Followers;
 use super::lane::Lane;
 use super::modules::DispatchingModules;
 use super::registry::Registry;
-use super::session::{Caller, Next};
+use super::session::{Caller, SessionStep};
 use super::takeover::Takeover;
 use crate::options::{Options, PoolThread};
 use crate::scheduler::Scheduled;
@@ -63,7 +63,7 @@ pub(crate) trait Host: Parts + Clone {
         frame: &Frame<'_>,
         caller: Caller<'_>,
         sink: &mut Sink,
-    ) -> Next;
+    ) -> SessionStep;
 
     /// Returns the lane that a filter has chosen, if it exists.
     fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>>;

@@ -91,7 +91,7 @@ pub(crate) use registry::Look;
 pub(crate) use registry::Registry;
 pub use serving_context::request_is_cancelled;
 pub(crate) use serving_context::{afford, encodes, pool as pool_of_request, values_of_request};
-pub(crate) use session::{Caller, Next};
+pub(crate) use session::{Caller, SessionStep};
 pub(crate) use share::Values;
 pub(crate) use side::ServerSide;
 pub(crate) use sink::CameOver;

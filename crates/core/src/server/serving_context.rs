@@ -17,7 +17,7 @@ use super::connection_owner::ConnectionOwner;
 use super::deferred_reply::OverLink;
 use super::host::{Host, Keeper};
 use super::lane::Lane;
-use super::session::{Caller, Next};
+use super::session::{Caller, SessionStep};
 use super::share::{Encoding, Values};
 use super::status::Status;
 use super::{Sink, admission, reply_memory, takeover_thread};
@@ -228,7 +228,7 @@ pub fn request_is_cancelled() -> bool {
 impl Connection {
     /// Serves the message that the inbox announces.
     #[inline(always)]
-    pub(super) fn run(&mut self, orb: &impl Host, context: &ServingContext) -> Next {
+    pub(super) fn run(&mut self, orb: &impl Host, context: &ServingContext) -> SessionStep {
         let (caller, inbox, sink) = self.parts(context);
         let (frame, status) = (inbox.frame(), &caller.common.status);
         if inbox.mid_message()
@@ -259,7 +259,7 @@ impl ServingContext {
         id: u32,
         caller: Caller<'_>,
         sink: &mut Sink,
-    ) -> Next {
+    ) -> SessionStep {
         self.request.set(Some(id));
         let next = orb.dispatch(inbox, frame, caller, sink);
         self.request.set(None);
@@ -384,10 +384,10 @@ impl ServingContext {
 
 /// Ends a request during which another thread took the connection over.
 #[cold]
-pub(super) fn finished(status: &Status, context: &ServingContext, request: u32) -> Next {
+pub(super) fn finished(status: &Status, context: &ServingContext, request: u32) -> SessionStep {
     status.goes_no_more(request);
     context.needs_no_takeover_thread();
-    Next::Close
+    SessionStep::Close
 }
 
 /// Reports whether a message of this type makes an upcall.

@@ -38,7 +38,7 @@ pub(crate) struct Caller<'c> {
 
 /// Continuation of a connection after a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum SessionStep {
     Message,
     Close,
     /// A reply to a call of this side.

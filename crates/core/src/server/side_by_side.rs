@@ -21,7 +21,7 @@ use super::assign;
 use super::connection::Connection;
 use super::host::Host;
 use super::serving_context::{Served, ServingContext, finished, is_upcall};
-use super::session::Next;
+use super::session::SessionStep;
 use super::share::SMALL;
 use crate::Options;
 use crate::threads::clock;
@@ -30,7 +30,11 @@ impl Connection {
     /// Runs a request as [`run`](Self::run) does, if more input has arrived or may arrive at any time, or if another
     /// thread has read the request.
     #[cold]
-    pub(super) fn run_among_others(&mut self, orb: &impl Host, context: &ServingContext) -> Next {
+    pub(super) fn run_among_others(
+        &mut self,
+        orb: &impl Host,
+        context: &ServingContext,
+    ) -> SessionStep {
         let frame = self.inbox.frame();
         let (kind, id) = (frame.header.kind, frame.request_id());
         if context.detached.get() {
@@ -38,7 +42,7 @@ impl Connection {
             if let Some(turn) = self.common.status.turn() {
                 turn.finish(id);
             }
-            return Next::Close;
+            return SessionStep::Close;
         }
         if !is_upcall(kind) {
             return self.dispatch_announced(orb, context);
@@ -77,7 +81,7 @@ impl Connection {
     }
 
     /// Runs the request that the inbox announces.
-    fn run_announced(&mut self, orb: &impl Host, context: &ServingContext) -> Next {
+    fn run_announced(&mut self, orb: &impl Host, context: &ServingContext) -> SessionStep {
         let (caller, inbox, sink) = self.parts(context);
         {
             let frame = inbox.frame();
@@ -86,7 +90,7 @@ impl Connection {
     }
 
     /// Serves the message that the inbox announces, which runs no servant.
-    fn dispatch_announced(&mut self, orb: &impl Host, context: &ServingContext) -> Next {
+    fn dispatch_announced(&mut self, orb: &impl Host, context: &ServingContext) -> SessionStep {
         let (caller, inbox, sink) = self.parts(context);
         orb.dispatch(inbox, &inbox.frame(), caller, sink)
     }

@@ -122,13 +122,13 @@ impl Takeover {
             let began = clock::now();
             let next = look(orb, lane, &mut found);
             seldom = match next {
-                Next::Stream => RARELY.min(seldom * 2),
+                NextLook::Stream => RARELY.min(seldom * 2),
                 _ => SELDOM,
             };
             let pause = match next {
-                Next::Often => OFTEN.max(clock::since(began) * REST),
-                Next::Seldom | Next::Stream => seldom.max(clock::since(began) * REST),
-                Next::Silence => {
+                NextLook::Often => OFTEN.max(clock::since(began) * REST),
+                NextLook::Seldom | NextLook::Stream => seldom.max(clock::since(began) * REST),
+                NextLook::Silence => {
                     self.sleeps.store(true, Ordering::SeqCst);
                     orb.registry().long_running(lane, &mut found);
                     let busy = is_over() || found.busy;
@@ -163,7 +163,7 @@ impl Takeover {
 
 /// Time of the next look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum NextLook {
     /// Soon: requests run that may be long.
     Often,
     /// Later: some connections are busy.
@@ -176,7 +176,7 @@ pub(crate) enum Next {
 
 /// Checks the connections of a lane with its own watching thread, or all others, once. Returns the time of the next
 /// check.
-pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) -> Next {
+pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) -> NextLook {
     orb.registry().long_running(lane, found);
     let takeover = lane.map_or_else(|| orb.takeover(), |lane| &lane.takeover);
     let often = found.running || found.shared || !found.long.is_empty();
@@ -229,9 +229,9 @@ pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) 
         }
     }
     match (often, found.busy, found.stream) {
-        (true, ..) => Next::Often,
-        (false, true, true) => Next::Stream,
-        (false, true, false) => Next::Seldom,
-        (false, false, _) => Next::Silence,
+        (true, ..) => NextLook::Often,
+        (false, true, true) => NextLook::Stream,
+        (false, true, false) => NextLook::Seldom,
+        (false, false, _) => NextLook::Silence,
     }
 }

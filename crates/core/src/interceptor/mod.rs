@@ -37,7 +37,7 @@ pub use client::{ClientInterceptor, ClientReply, ClientRequest, Received};
 pub(crate) use client_flow::ClientFlow;
 pub use current::Slot;
 pub use duplicate::DuplicateInterceptor;
-pub(crate) use origin::Origin;
+pub(crate) use origin::RequestOrigin;
 pub use scheduling::{
     Ended, IncomingAnswer, IncomingRequest, OutgoingRequest, SchedulingInterceptor,
 };

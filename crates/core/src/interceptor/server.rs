@@ -10,7 +10,7 @@ use oxorb_transport::PeerId;
 use super::contexts::Contexts;
 use super::current::Slots;
 use super::notes::Notes;
-use super::origin::Origin;
+use super::origin::RequestOrigin;
 use super::{Interrupt, Slot};
 use crate::{Orb, Ref, Servant};
 
@@ -115,7 +115,7 @@ pub struct ServerRequest<'r> {
     pub(super) orb: &'r Orb,
     pub(super) request: &'r Request<'r>,
     pub(super) key: &'r [u8],
-    pub(super) origin: Origin<'r>,
+    pub(super) origin: RequestOrigin<'r>,
     pub(super) target: Option<&'r Target>,
     pub(super) servant: Option<AnyServant<'r>>,
     pub(super) slots: &'r mut Slots,

@@ -13,7 +13,7 @@ use oxorb_object::{ServiceContext, SystemException};
 use super::contexts::Contexts;
 use super::current::Slots;
 use super::notes::Notes;
-use super::origin::Origin;
+use super::origin::RequestOrigin;
 use super::server::AnyServant;
 use super::{
     Ended, IncomingRequest, Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target,
@@ -91,7 +91,7 @@ pub(crate) struct View<'r> {
     pub(crate) orb: &'r Orb,
     pub(crate) request: &'r Request<'r>,
     pub(crate) key: &'r [u8],
-    pub(crate) origin: Origin<'r>,
+    pub(crate) origin: RequestOrigin<'r>,
     /// Time until which the client waits, if the request declares it.
     pub(crate) deadline: Option<Instant>,
 }

@@ -19,7 +19,7 @@ use super::registry::AdmittedConnection;
 use super::reply_memory;
 use super::serving_context::{self, ServingContext};
 use super::session::{Caller, Session, SessionStep, refuse};
-use super::status::{Origin, Status};
+use super::status::{ConnectionOrigin, Status};
 use super::threadpool::{DropRules, QueueOrder};
 use super::{Sink, per_connection};
 use crate::conn::{self, Calls, ConnectionEnd, Event, Receiver, Turn, Wait};
@@ -165,7 +165,7 @@ impl Connection {
     pub(super) fn can_be_taken_over(&self, orb: &impl Host, owner: &ConnectionOwner) {
         if orb.options().max_requests_per_connection > 1 {
             let watched = owner.watched_lane(orb.shared());
-            self.common.status.set_origin(Origin {
+            self.common.status.set_origin(ConnectionOrigin {
                 pool: self.common.pool,
                 owner: owner.downgrade(),
                 watched: watched.map(Arc::downgrade),

@@ -20,7 +20,7 @@ use super::share::{KeptBuffer, SMALL};
 use super::status::Status;
 use crate::conn::{CollocatedReply, Mailbox, Turn, send_written, write_message};
 use crate::error::raise;
-use crate::interceptor::Origin;
+use crate::interceptor::RequestOrigin;
 use crate::options::Options;
 use crate::probe::{self, Stage};
 
@@ -114,8 +114,11 @@ impl Sink {
     }
 
     /// Returns the connection for interceptors and access rules.
-    pub(crate) fn origin(&self) -> Origin<'_> {
-        Origin { link: self.link(), visited: self.status.as_ref().map(|status| &status.visited) }
+    pub(crate) fn origin(&self) -> RequestOrigin<'_> {
+        RequestOrigin {
+            link: self.link(),
+            visited: self.status.as_ref().map(|status| &status.visited),
+        }
     }
 
     /// Returns the connection of the request, for code that serves it elsewhere.

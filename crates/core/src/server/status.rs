@@ -68,7 +68,7 @@ pub(crate) struct Status {
     /// Policy about large payloads of the endpoint that accepted it; unset for the ORB's.
     payloads: OnceLock<LargePayloads>,
     /// Data for a takeover; set if another thread may take it over.
-    origin: OnceLock<Origin>,
+    origin: OnceLock<ConnectionOrigin>,
     /// Number of requests that run, or are about to, in threads that no longer read it.
     under_way: AtomicUsize,
     /// Whether several requests were outstanding at a time.
@@ -80,7 +80,7 @@ pub(crate) struct Status {
 }
 
 /// Data of a connection for a takeover.
-pub(super) struct Origin {
+pub(super) struct ConnectionOrigin {
     /// Threadpool whose port accepted the connection.
     pub(super) pool: Option<u32>,
     pub(super) owner: WeakConnectionOwner,
@@ -261,11 +261,11 @@ impl Status {
         let _ = self.turn.set(turn);
     }
 
-    pub(super) fn set_origin(&self, origin: Origin) {
+    pub(super) fn set_origin(&self, origin: ConnectionOrigin) {
         let _ = self.origin.set(origin);
     }
 
-    pub(super) fn origin(&self) -> Option<&Origin> {
+    pub(super) fn origin(&self) -> Option<&ConnectionOrigin> {
         self.origin.get()
     }
 

@@ -14,7 +14,7 @@ use oxorb_object::SystemException;
 use super::level::Level;
 use super::link::MAX_LAST_WORDS;
 use super::multiplexed::{Multiplexed, sleep};
-use super::replies::{Outcome, Replies, Turn};
+use super::replies::{AnswerResult, Replies, Turn};
 use super::selection::{self, Selection};
 use super::{Peer, Timing};
 use crate::Options;
@@ -142,7 +142,7 @@ impl Multiplexed {
         self: &Arc<Self>,
         id: u32,
         deadline: Option<Instant>,
-    ) -> Option<Outcome> {
+    ) -> Option<AnswerResult> {
         let _waits = self.given_up.as_ref().map(|given_up| given_up.waits());
         loop {
             match self.replies.turn(id) {
@@ -180,7 +180,7 @@ impl Multiplexed {
         inbox: &mut Option<Box<Inbox>>,
         id: u32,
         deadline: Option<Instant>,
-    ) -> Result<Option<Outcome>, ConnectionEnd> {
+    ) -> Result<Option<AnswerResult>, ConnectionEnd> {
         while let Some(reading) = inbox {
             let mut receiver = Receiver { link: &*self.link, inbox: reading };
             let mut is_late = false;

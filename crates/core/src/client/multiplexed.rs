@@ -20,7 +20,7 @@ use super::draft::{Draft, First};
 use super::given_up::GivenUp;
 use super::level::Level;
 use super::link::{CANCEL_LIMIT, exception_of};
-use super::replies::{Outcome, Outstanding, Replies, Waiter};
+use super::replies::{AnswerResult, Outstanding, Replies, Waiter};
 use super::selection::{self, Selection};
 use super::slot::Slot;
 use super::writer::{self, Left, Writers};
@@ -313,7 +313,7 @@ impl Multiplexed {
         draft: &Draft<'_>,
         args: Args<'_, 'a>,
         timing: Timing,
-    ) -> Result<Option<Outcome>, SystemException> {
+    ) -> Result<Option<AnswerResult>, SystemException> {
         let timing = timing.within(self.longest);
         let waiter = match (draft.op.response, self.led) {
             (Response::None, _) => None,
@@ -340,7 +340,7 @@ impl Multiplexed {
     }
 
     /// Blocks until the answer has arrived; returns `None` if its time is over first.
-    fn wait(&self, id: u32, deadline: Option<Instant>) -> Option<Outcome> {
+    fn wait(&self, id: u32, deadline: Option<Instant>) -> Option<AnswerResult> {
         // The thread was registered before the request was sent, so an answer that has already arrived wakes it, too.
         // Only the wake-up at the end of the connection may be lost, if code that writes arguments sleeps itself; so an
         // ended connection is checked for an answer first.

@@ -55,11 +55,11 @@ struct Ring {
 enum Place {
     Free,
     Waiting(Waiting),
-    Answered(u32, Outcome),
+    Answered(u32, AnswerResult),
 }
 
 /// Outcome of a call.
-pub(super) type Outcome = Result<Answer, SystemException>;
+pub(super) type AnswerResult = Result<Answer, SystemException>;
 
 struct Waiting {
     id: u32,
@@ -110,7 +110,7 @@ pub(crate) struct Answer {
 
 /// Situation of a caller that may read itself.
 pub(super) enum Turn {
-    Answered(Outcome),
+    Answered(AnswerResult),
     /// The caller must read, because no thread does.
     Lead(Box<Inbox>),
     /// A thread reads, and will wake this one.
@@ -157,7 +157,7 @@ impl Replies {
     }
 
     /// Takes the answer, if it has arrived.
-    pub(super) fn take(&self, id: u32) -> Option<Outcome> {
+    pub(super) fn take(&self, id: u32) -> Option<AnswerResult> {
         self.ring.lock().take(id)
     }
 
@@ -264,7 +264,7 @@ impl Replies {
         mut announced: Option<Header>,
         inbox: &mut Option<Box<Inbox>>,
         id: u32,
-    ) -> Result<Option<Outcome>, ConnectionEnd> {
+    ) -> Result<Option<AnswerResult>, ConnectionEnd> {
         loop {
             let mut wakes = Wakes::default();
             let mut ring = self.ring.lock();
@@ -408,7 +408,7 @@ impl Ring {
         }
     }
 
-    fn take(&mut self, id: u32) -> Option<Outcome> {
+    fn take(&mut self, id: u32) -> Option<AnswerResult> {
         let place = self.place(id);
         match mem::replace(place, Place::Free) {
             Place::Answered(it, outcome) if it == id => {
@@ -503,7 +503,11 @@ impl Ring {
     }
 
     /// Completes the call at an index; returns the recipient to be woken.
-    fn finish(&mut self, at: usize, outcome: impl FnOnce(&mut Waiting) -> Outcome) -> Option<Wake> {
+    fn finish(
+        &mut self,
+        at: usize,
+        outcome: impl FnOnce(&mut Waiting) -> AnswerResult,
+    ) -> Option<Wake> {
         let place = &mut self.places[at];
         let Place::Waiting(mut waiting) = mem::replace(place, Place::Free) else {
             return None;
@@ -538,7 +542,7 @@ impl Ring {
 /// Recipient to be woken.
 enum Wake {
     Thread(thread::Thread),
-    Slot(Arc<Slot>, Outcome),
+    Slot(Arc<Slot>, AnswerResult),
 }
 
 impl Wake {

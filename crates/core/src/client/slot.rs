@@ -4,7 +4,7 @@ use std::mem;
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
-use super::replies::Outcome;
+use super::replies::AnswerResult;
 use crate::threads::lock::Mutex;
 
 /// Slot of an asynchronous call.
@@ -23,7 +23,7 @@ struct SentRequest {
 
 enum State {
     Waiting(Option<Waker>),
-    Done(Outcome),
+    Done(AnswerResult),
     Taken,
 }
 
@@ -53,7 +53,7 @@ impl Slot {
     }
 
     /// Returns the answer, if it has arrived; otherwise `waker` is woken when it arrives.
-    pub(crate) fn poll(&self, waker: &Waker) -> Poll<Outcome> {
+    pub(crate) fn poll(&self, waker: &Waker) -> Poll<AnswerResult> {
         let mut state = self.state.lock();
         match mem::replace(&mut *state, State::Taken) {
             State::Done(answer) => Poll::Ready(answer),
@@ -66,7 +66,7 @@ impl Slot {
     }
 
     /// Completes the call, and wakes its task.
-    pub(super) fn finish(&self, answer: Outcome) {
+    pub(super) fn finish(&self, answer: AnswerResult) {
         let before = mem::replace(&mut *self.state.lock(), State::Done(answer));
         if let State::Waiting(Some(waker)) = before {
             waker.wake();

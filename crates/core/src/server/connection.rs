@@ -14,7 +14,7 @@ use super::gather::Gather;
 use super::host::{Host, Parts};
 use super::intake::Intake;
 use super::lane::serving_lane;
-use super::lane_memory::{Memory, Pair};
+use super::lane_memory::{BufferPair, Memory};
 use super::registry::AdmittedConnection;
 use super::reply_memory;
 use super::serving_context::{self, ServingContext};
@@ -178,7 +178,7 @@ impl Connection {
     }
 
     /// Returns the connection with buffers of a lane.
-    pub(super) fn with_buffers(self, buffers: Pair) -> Connection {
+    pub(super) fn with_buffers(self, buffers: BufferPair) -> Connection {
         let mut intake = Intake::of(self.common.status.client.as_ref());
         intake.planned(buffers.read.capacity());
         Connection {

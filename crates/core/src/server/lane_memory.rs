@@ -44,7 +44,7 @@ pub(super) struct Memory {
 }
 
 /// Two buffers of one connection.
-pub(super) struct Pair {
+pub(super) struct BufferPair {
     pub(super) read: Vec<u8>,
     pub(super) write: Vec<u8>,
     /// Memory that the buffers are returned to.
@@ -64,7 +64,7 @@ impl Memory {
     }
 
     /// Takes buffers for a new connection; `None` if all are in use.
-    pub(super) fn take(self: &Arc<Self>) -> Option<Pair> {
+    pub(super) fn take(self: &Arc<Self>) -> Option<BufferPair> {
         let mut stock = self.stock.lock();
         if stock.len() < 2 {
             self.without.fetch_add(1, Ordering::Relaxed);
@@ -72,7 +72,7 @@ impl Memory {
         }
         let (read, write) = (stock.take(0), stock.take(0));
         self.free.store(stock.len(), Ordering::Relaxed);
-        Some(Pair { read, write, memory: Arc::clone(self) })
+        Some(BufferPair { read, write, memory: Arc::clone(self) })
     }
 
     /// Returns the buffers of a connection. Lost and grown buffers are replaced.
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn the_number_of_free_buffers_is_read_without_a_lock() {
         let memory = Arc::new(Memory::new(MessageBuffers { connections: 2, octets: 1024 }));
-        let Pair { read, write, .. } = memory.take().expect("no buffers are in use");
+        let BufferPair { read, write, .. } = memory.take().expect("no buffers are in use");
         let before = crate::threads::lock::taken();
         assert_eq!(memory.report().free, 2);
         assert_eq!(crate::threads::lock::taken(), before);

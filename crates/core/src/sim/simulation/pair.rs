@@ -226,7 +226,7 @@ impl Server {
 }
 
 /// A client and a server.
-pub(super) struct Pair {
+pub(super) struct SimulatedPair {
     pub(super) net: SimulatedNetwork,
     pub(super) server: Server,
     pub(super) client: Orb,
@@ -234,17 +234,17 @@ pub(super) struct Pair {
     pub(super) object: Ref,
 }
 
-impl Pair {
-    pub(super) fn new() -> Pair {
-        Pair::with(Options::default(), Options::default())
+impl SimulatedPair {
+    pub(super) fn new() -> SimulatedPair {
+        SimulatedPair::with(Options::default(), Options::default())
     }
 
-    pub(super) fn with(client: Options, server: Options) -> Pair {
+    pub(super) fn with(client: Options, server: Options) -> SimulatedPair {
         let net = network();
         let server = Server::start(&net, "server", server);
         let client = Orb::new(Options { protocols: net.protocols(), ..client });
         let object = server.object(&client);
-        Pair { net, server, client, object }
+        SimulatedPair { net, server, client, object }
     }
 
     /// Shuts both ORBs down. The world checks that no link and no thread is left.

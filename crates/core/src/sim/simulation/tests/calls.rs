@@ -1,7 +1,9 @@
 //! Calls over an undisturbed network, and the world itself.
 
 use super::everywhere;
-use crate::sim::simulation::pair::{Pair, Work, assert_about, note, run, run_async, secs, timed};
+use crate::sim::simulation::pair::{
+    SimulatedPair, Work, assert_about, note, run, run_async, secs, timed,
+};
 use crate::sim::simulation::{course, simulate};
 
 #[test]
@@ -27,7 +29,7 @@ fn a_seed_gives_one_course() {
     for _ in 0..2 {
         let courses = Arc::clone(&courses);
         simulate(3, move || {
-            let pair = Pair::new();
+            let pair = SimulatedPair::new();
             let answers: Vec<_> =
                 (0..10).map(|number| run_async(&pair.object, &Work::number(number))).collect();
             for answer in answers {

@@ -8,7 +8,8 @@ use super::{everywhere, with_options};
 use crate::policy::{BufferingConstraint, RelativeRoundtripTimeout, RequestStartTime, SyncScope};
 use crate::sim::simulation::network::network;
 use crate::sim::simulation::pair::{
-    Pair, Server, Work, assert_about, elapsed, failed, ms, note, run, run_async, secs, timed,
+    Server, SimulatedPair, Work, assert_about, elapsed, failed, ms, note, run, run_async, secs,
+    timed,
 };
 use crate::sim::simulation::{course, simulate, thread};
 use crate::threads::clock;
@@ -136,7 +137,7 @@ fn oneways_wait_for_company_as_long_as_they_may() {
 #[test]
 fn oneways_under_way_go_out_before_the_end() {
     simulate(3, || {
-        let pair = Pair::new();
+        let pair = SimulatedPair::new();
         let object = pair
             .object
             .with(SyncScope::None)

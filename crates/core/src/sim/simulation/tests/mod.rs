@@ -7,7 +7,7 @@ mod random;
 mod stalls;
 mod timeouts;
 
-use super::pair::Pair;
+use super::pair::SimulatedPair;
 use super::simulate;
 use crate::{ClientConnections, Concurrency, Options};
 
@@ -26,7 +26,7 @@ const ALL_SERVING: [Concurrency; 2] =
 fn with_sharing(
     seeds: u64,
     client_connections: ClientConnections,
-    test: impl Fn(&Pair) + Copy + Send + 'static,
+    test: impl Fn(&SimulatedPair) + Copy + Send + 'static,
 ) {
     with(seeds, client_connections, Concurrency::ThreadPerConnection, test);
 }
@@ -36,7 +36,7 @@ fn with(
     seeds: u64,
     client_connections: ClientConnections,
     concurrency: Concurrency,
-    test: impl Fn(&Pair) + Copy + Send + 'static,
+    test: impl Fn(&SimulatedPair) + Copy + Send + 'static,
 ) {
     let client = Options { client_connections, ..Options::default() };
     let server = Options { concurrency, ..Options::default() };
@@ -45,7 +45,7 @@ fn with(
 
 /// Runs `test` with all combinations of sharing connections and serving threads.
 #[track_caller]
-fn everywhere(seeds: u64, test: impl Fn(&Pair) + Copy + Send + 'static) {
+fn everywhere(seeds: u64, test: impl Fn(&SimulatedPair) + Copy + Send + 'static) {
     for sharing in ALL_SHARING {
         for serving in ALL_SERVING {
             with(seeds, sharing, serving, test);
@@ -59,10 +59,10 @@ fn with_options(
     seeds: u64,
     client: Options,
     server: Options,
-    test: impl Fn(&Pair) + Copy + Send + 'static,
+    test: impl Fn(&SimulatedPair) + Copy + Send + 'static,
 ) {
     simulate(seeds, move || {
-        let pair = Pair::with(client.clone(), server.clone());
+        let pair = SimulatedPair::with(client.clone(), server.clone());
         test(&pair);
         pair.end();
     });

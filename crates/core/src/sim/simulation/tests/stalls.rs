@@ -9,13 +9,13 @@ use super::{ALL_SERVING, ALL_SHARING, with_options};
 use crate::policy::RelativeRoundtripTimeout;
 use crate::sim::simulation::network::{ConnectionFaults, Trouble, Weather};
 use crate::sim::simulation::pair::{
-    Pair, Work, assert_about, assert_true, failed, ms, run, run_async, secs, timed,
+    SimulatedPair, Work, assert_about, assert_true, failed, ms, run, run_async, secs, timed,
 };
 use crate::sim::simulation::thread;
 use crate::{ClientConnections, Incident, Options};
 
 /// Runs a test for each position in a message at which the connection may have its fault.
-fn at_each_place(trouble: fn(u64) -> ConnectionFaults, test: fn(&Pair, u64)) {
+fn at_each_place(trouble: fn(u64) -> ConnectionFaults, test: fn(&SimulatedPair, u64)) {
     for (index, sharing) in ALL_SHARING.into_iter().enumerate() {
         for serving in ALL_SERVING {
             for place in [0, 1, 4, 11, 12, 13, 24, 40, 60, 80, 100, 120, 140] {

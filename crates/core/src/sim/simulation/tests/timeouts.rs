@@ -11,7 +11,7 @@ use crate::policy::{
 };
 use crate::sim::simulation::network::Connect;
 use crate::sim::simulation::pair::{
-    Pair, Work, assert_about, elapsed, failed, ms, note, run, run_async, secs, timed,
+    SimulatedPair, Work, assert_about, elapsed, failed, ms, note, run, run_async, secs, timed,
 };
 use crate::sim::simulation::{simulate, thread};
 use crate::threads::clock;
@@ -183,7 +183,7 @@ fn a_oneway_is_bounded_by_its_transport() {
 #[test]
 fn many_asynchronous_calls_are_late_in_the_order_of_their_limits() {
     simulate(3, || {
-        let pair = Pair::new();
+        let pair = SimulatedPair::new();
         let calls: Vec<_> = (0..200_i64)
             .map(|number| {
                 let limit = secs(1 + (number as u64 * 37) % 200);

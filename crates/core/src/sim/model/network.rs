@@ -121,8 +121,8 @@ impl Transport for ModelNetwork {
 
 /// Returns two connected links.
 pub(crate) fn pair() -> (ModelLink, ModelLink) {
-    let [there, back] = [(); 2].map(|()| Arc::new(Pipe::default()));
-    let link = |incoming: &Arc<Pipe>, outgoing: &Arc<Pipe>| ModelLink {
+    let [there, back] = [(); 2].map(|()| Arc::new(ModelPipe::default()));
+    let link = |incoming: &Arc<ModelPipe>, outgoing: &Arc<ModelPipe>| ModelLink {
         incoming: Arc::clone(incoming),
         outgoing: Arc::clone(outgoing),
         limit: oxorb_sys::sync::Mutex::new(None),
@@ -140,14 +140,14 @@ const MOMENT: Duration = Duration::from_millis(1);
 
 /// End of a connection.
 pub(crate) struct ModelLink {
-    incoming: Arc<Pipe>,
-    outgoing: Arc<Pipe>,
+    incoming: Arc<ModelPipe>,
+    outgoing: Arc<ModelPipe>,
     /// Read timeout.
     limit: oxorb_sys::sync::Mutex<Option<Duration>>,
 }
 
 #[derive(Default)]
-struct Pipe {
+struct ModelPipe {
     flow: Mutex<Flow>,
     changed: Condvar,
 }
@@ -161,7 +161,7 @@ struct Flow {
     deaf: bool,
 }
 
-impl Pipe {
+impl ModelPipe {
     fn flow(&self) -> MutexGuard<'_, Flow> {
         self.flow.lock()
     }

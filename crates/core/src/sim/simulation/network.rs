@@ -86,7 +86,7 @@ pub(crate) struct Wire {
 #[derive(Default)]
 struct State {
     weather: Weather,
-    pipes: BTreeMap<u64, Pipe>,
+    pipes: BTreeMap<u64, SimulatedPipe>,
     numbered: u64,
     places: BTreeMap<String, VecDeque<SimulatedLink>>,
     changes: u64,
@@ -96,7 +96,7 @@ struct State {
 
 /// Direction of a connection.
 #[derive(Default)]
-struct Pipe {
+struct SimulatedPipe {
     /// Octets in transit or unread, by the time of their arrival.
     under_way: VecDeque<(u64, VecDeque<u8>)>,
     /// Arrival time of the last octets.
@@ -118,7 +118,7 @@ struct Pipe {
 /// Time beyond all others.
 const NEVER: u64 = u64::MAX;
 
-impl Pipe {
+impl SimulatedPipe {
     fn octets(&self) -> usize {
         self.under_way.iter().map(|(_, octets)| octets.len()).sum()
     }
@@ -309,7 +309,7 @@ impl State {
         let fault = fault.unwrap_or_default();
         let [up, down] = [fault.to_server, fault.to_client].map(|trouble| {
             self.numbered += 1;
-            let pipe = Pipe { trouble, ..Pipe::default() };
+            let pipe = SimulatedPipe { trouble, ..SimulatedPipe::default() };
             self.pipes.insert(self.numbered, pipe);
             self.numbered
         });
@@ -322,7 +322,7 @@ impl State {
         (link(down, up), link(up, down))
     }
 
-    fn pipe(&mut self, number: u64) -> &mut Pipe {
+    fn pipe(&mut self, number: u64) -> &mut SimulatedPipe {
         self.pipes.get_mut(&number).expect("a link holds it")
     }
 

@@ -42,7 +42,7 @@ pub(super) struct Replies {
 
 struct Ring {
     /// Entries, a power of two in number; the call with request id `id` is at index `id / 2`, modulo their number.
-    places: Vec<Place>,
+    places: Vec<CallEntry>,
     ids: RequestIds,
     /// Number of entries that are not free.
     outstanding: usize,
@@ -52,7 +52,7 @@ struct Ring {
     inbox: Option<Box<Inbox>>,
 }
 
-enum Place {
+enum CallEntry {
     Free,
     Waiting(Waiting),
     Answered(u32, AnswerResult),
@@ -122,7 +122,7 @@ impl Replies {
     pub(super) fn new(ids: RequestIds, inbox: Option<Box<Inbox>>) -> Replies {
         Replies {
             ring: Mutex::new(Ring {
-                places: (0..PLACES).map(|_| Place::Free).collect(),
+                places: (0..PLACES).map(|_| CallEntry::Free).collect(),
                 ids,
                 outstanding: 0,
                 closed: false,
@@ -142,7 +142,7 @@ impl Replies {
         let ring = &mut *self.ring.lock();
         ring.make_room()?;
         let id = ring.free_id();
-        *ring.place(id) = Place::Waiting(Waiting { id, call, waiter, room });
+        *ring.place(id) = CallEntry::Waiting(Waiting { id, call, waiter, room });
         ring.outstanding += 1;
         Ok(id)
     }
@@ -211,7 +211,7 @@ impl Replies {
             let ring = &mut *self.ring.lock();
             let call = ring.waiting(id).map(|waiting| waiting.call);
             if call.is_some() {
-                *ring.place(id) = Place::Free;
+                *ring.place(id) = CallEntry::Free;
                 ring.outstanding -= 1;
             } else {
                 ring.take(id);
@@ -233,7 +233,7 @@ impl Replies {
         let ours =
             |known: &Waiter| matches!(known, Waiter::Slot(known) if std::ptr::eq(&**known, slot));
         let call = ours(&waiting.waiter).then_some(waiting.call)?;
-        *ring.place(id) = Place::Free;
+        *ring.place(id) = CallEntry::Free;
         ring.outstanding -= 1;
         Some((id, call))
     }
@@ -328,7 +328,7 @@ impl Replies {
                 self.close_ring(ring);
             }
             for at in 0..ring.places.len() {
-                if let Place::Waiting(waiting) = &ring.places[at]
+                if let CallEntry::Waiting(waiting) = &ring.places[at]
                     && which(&waiting.call)
                 {
                     failed.push((waiting.id, waiting.call));
@@ -396,22 +396,22 @@ impl Ring {
         (id >> 1) as usize & (self.places.len() - 1)
     }
 
-    fn place(&mut self, id: u32) -> &mut Place {
+    fn place(&mut self, id: u32) -> &mut CallEntry {
         let at = self.at(id);
         &mut self.places[at]
     }
 
     fn waiting(&mut self, id: u32) -> Option<&mut Waiting> {
         match self.place(id) {
-            Place::Waiting(waiting) if waiting.id == id => Some(waiting),
+            CallEntry::Waiting(waiting) if waiting.id == id => Some(waiting),
             _ => None,
         }
     }
 
     fn take(&mut self, id: u32) -> Option<AnswerResult> {
         let place = self.place(id);
-        match mem::replace(place, Place::Free) {
-            Place::Answered(it, outcome) if it == id => {
+        match mem::replace(place, CallEntry::Free) {
+            CallEntry::Answered(it, outcome) if it == id => {
                 self.outstanding -= 1;
                 Some(outcome)
             }
@@ -436,11 +436,11 @@ impl Ring {
         if self.outstanding * 2 >= self.places.len() {
             // Ids that differ modulo the old number of entries also differ modulo twice that number, so no two calls
             // collide.
-            let twice = (0..self.places.len() * 2).map(|_| Place::Free).collect();
+            let twice = (0..self.places.len() * 2).map(|_| CallEntry::Free).collect();
             for place in mem::replace(&mut self.places, twice) {
                 let id = match &place {
-                    Place::Free => continue,
-                    Place::Waiting(Waiting { id, .. }) | Place::Answered(id, _) => *id,
+                    CallEntry::Free => continue,
+                    CallEntry::Waiting(Waiting { id, .. }) | CallEntry::Answered(id, _) => *id,
                 };
                 *self.place(id) = place;
             }
@@ -451,10 +451,10 @@ impl Ring {
     /// Frees the entries of calls whose slots have no other owner.
     fn forget_abandoned(&mut self) {
         for place in &mut self.places {
-            if let Place::Waiting(Waiting { waiter: Waiter::Slot(slot), .. }) = place
+            if let CallEntry::Waiting(Waiting { waiter: Waiter::Slot(slot), .. }) = place
                 && Arc::strong_count(slot) == 1
             {
-                *place = Place::Free;
+                *place = CallEntry::Free;
                 self.outstanding -= 1;
             }
         }
@@ -464,7 +464,7 @@ impl Ring {
     fn free_id(&mut self) -> u32 {
         loop {
             let id = self.ids.next_id();
-            if matches!(self.place(id), Place::Free) {
+            if matches!(self.place(id), CallEntry::Free) {
                 return id;
             }
         }
@@ -509,7 +509,7 @@ impl Ring {
         outcome: impl FnOnce(&mut Waiting) -> AnswerResult,
     ) -> Option<Wake> {
         let place = &mut self.places[at];
-        let Place::Waiting(mut waiting) = mem::replace(place, Place::Free) else {
+        let CallEntry::Waiting(mut waiting) = mem::replace(place, CallEntry::Free) else {
             return None;
         };
         let outcome = outcome(&mut waiting);
@@ -519,11 +519,11 @@ impl Ring {
                 Some(Wake::Slot(slot, outcome))
             }
             Waiter::Thread(thread) => {
-                *place = Place::Answered(waiting.id, outcome);
+                *place = CallEntry::Answered(waiting.id, outcome);
                 Some(Wake::Thread(thread))
             }
             Waiter::Awake => {
-                *place = Place::Answered(waiting.id, outcome);
+                *place = CallEntry::Answered(waiting.id, outcome);
                 None
             }
         }
@@ -533,7 +533,9 @@ impl Ring {
     fn next_to_lead(&self) -> Option<thread::Thread> {
         self.inbox.as_ref()?;
         self.places.iter().find_map(|place| match place {
-            Place::Waiting(Waiting { waiter: Waiter::Thread(thread), .. }) => Some(thread.clone()),
+            CallEntry::Waiting(Waiting { waiter: Waiter::Thread(thread), .. }) => {
+                Some(thread.clone())
+            }
             _ => None,
         })
     }

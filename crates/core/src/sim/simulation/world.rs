@@ -82,19 +82,20 @@ pub(super) struct Here {
 
 /// Registration of the thread in its world; created first, and so dropped after all other
 /// thread-local variables.
-struct Place(Here);
+struct WorldRegistration(Here);
 
 thread_local! {
-    static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
+    static PLACE: RefCell<Option<WorldRegistration>> = const { RefCell::new(None) };
 }
 
 /// Returns the current thread's registration; `None` for a thread outside of a world.
 pub(super) fn here() -> Option<Here> {
-    let place = PLACE.try_with(|place| place.borrow().as_ref().map(|Place(here)| here.clone()));
+    let place =
+        PLACE.try_with(|place| place.borrow().as_ref().map(|WorldRegistration(here)| here.clone()));
     place.ok().flatten()
 }
 
-impl Drop for Place {
+impl Drop for WorldRegistration {
     fn drop(&mut self) {
         self.0.end();
     }
@@ -181,7 +182,7 @@ impl World {
         let thread = std::thread::Builder::new().name(name);
         let started = thread.spawn(move || {
             here.clone().await_turn(here.world.state());
-            PLACE.with(|place| *place.borrow_mut() = Some(Place(here)));
+            PLACE.with(|place| *place.borrow_mut() = Some(WorldRegistration(here)));
             work();
         });
         started.expect("a thread of a simulation");

@@ -7,7 +7,7 @@ use oxorb_rt::Priority;
 use oxorb_transport::{Address, Endpoint};
 
 use super::Orb;
-use super::initial::Published;
+use super::initial::PublishedReference;
 use crate::SetupError;
 use crate::monitoring::LogLevel;
 use crate::policy::ProtocolList;
@@ -59,7 +59,7 @@ impl Orb {
     ) -> Result<Ref, SetupError> {
         let addresses = self.published()?;
         let native = self.options().native_chars;
-        let plain = Published::new(type_id, key, components, native);
+        let plain = PublishedReference::new(type_id, key, components, native);
         if over.is_any() {
             return Ok(Ref::new(self, plain.at(addresses)));
         }
@@ -109,7 +109,7 @@ impl Orb {
             ));
         }
         let native = self.options().native_chars;
-        let reference = Published::new(type_id, key, components, native);
+        let reference = PublishedReference::new(type_id, key, components, native);
         if over.is_any() {
             let ior = reference.at_lanes(&found.addresses, found.has_lanes);
             return Ok(Ref::new(self, ior));

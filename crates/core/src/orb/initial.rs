@@ -162,21 +162,21 @@ impl Orb {
 }
 
 /// Reference to an object of this ORB, without its addresses.
-pub(crate) struct Published<'a> {
+pub(crate) struct PublishedReference<'a> {
     type_id: &'a str,
     key: &'a [u8],
     components: &'a [TaggedComponent],
     native: CharSet,
 }
 
-impl<'a> Published<'a> {
+impl<'a> PublishedReference<'a> {
     pub(crate) fn new(
         type_id: &'a str,
         key: &'a [u8],
         components: &'a [TaggedComponent],
         native: CharSet,
     ) -> Self {
-        Published { type_id, key, components, native }
+        PublishedReference { type_id, key, components, native }
     }
 
     /// Returns the IOR: a profile for the first address of each endpoint, with its other addresses as alternates if

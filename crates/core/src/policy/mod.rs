@@ -47,5 +47,5 @@ pub(crate) use properties::properties;
 pub(crate) use protocols::position;
 pub use protocols::{MAX_PROTOCOL_LISTS, ProtocolList};
 pub use realtime::*;
-pub(crate) use reconcile::Published;
+pub(crate) use reconcile::PublishedPolicies;
 pub use set::{InvalidPolicies, PolicySet, SetOverrideType};

@@ -17,17 +17,17 @@ use super::{
 
 /// Published policies of one profile that concern callers.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Published {
+pub(crate) struct PublishedPolicies {
     priority: Option<RequestPriority>,
     pub(crate) model: Option<PriorityModelPolicy>,
     protocols: Option<Arc<[Protocol]>>,
     bands: Option<PriorityBands>,
 }
 
-impl Published {
+impl PublishedPolicies {
     /// Returns the policies of a profile. Unknown and malformed policies are ignored.
-    pub(crate) fn of(profile: &Profile) -> Published {
-        let mut published = Published::default();
+    pub(crate) fn of(profile: &Profile) -> PublishedPolicies {
+        let mut published = PublishedPolicies::default();
         let component = profile.component(tag::POLICIES);
         let Some(Ok(Component::Policies(policies))) = component.map(|found| found.decode()) else {
             return published;

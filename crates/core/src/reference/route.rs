@@ -14,7 +14,7 @@ use oxorb_transport::Address;
 use super::own_address::{LaneOf, OwnAddress};
 use crate::client::{Peer, Selection};
 use crate::error::raise;
-use crate::policy::Published;
+use crate::policy::PublishedPolicies;
 use crate::protocol::{Profile, Protocol};
 use crate::scheduler::Scheduled;
 use crate::shared::Shared;
@@ -85,7 +85,7 @@ pub(crate) struct RouteProfile {
     /// Current mode of addressing (AddressingDisposition).
     addressing: AtomicU16,
     /// Policies that the server published.
-    pub(crate) published: Published,
+    pub(crate) published: PublishedPolicies,
     /// Whether the server has confirmed the object (LocateReply).
     located: AtomicBool,
     /// ORB type of the server (TAG_ORB_TYPE), if published.
@@ -135,7 +135,7 @@ impl Route {
                 false => negotiate(&profile, version, options),
             };
             let agreed = code_sets.ok().flatten();
-            let published = Published::of(&profile);
+            let published = PublishedPolicies::of(&profile);
             let made_by = profile.component(component_tag::ORB_TYPE);
             let made_by = match made_by.and_then(|component| component.decode().ok()) {
                 Some(Component::OrbType(orb)) => Some(orb),

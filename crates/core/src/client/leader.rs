@@ -18,7 +18,7 @@ use super::replies::{AnswerResult, Replies, Turn};
 use super::selection::{self, Selection};
 use super::{Peer, Timing};
 use crate::Options;
-use crate::conn::{ConnectionEnd, Event, Receiver, Wait};
+use crate::conn::{ConnectionEnd, Event, LinkReceiver, Wait};
 use crate::error::{Attempt, raise};
 use crate::monitoring::Incident;
 use crate::reference::RouteProfile;
@@ -124,7 +124,7 @@ impl Multiplexed {
     /// The reason why the connection ends.
     fn take_arrived(&self, inbox: &mut Inbox) -> Result<(), ConnectionEnd> {
         for _ in 0..MAX_LAST_WORDS {
-            let mut receiver = Receiver { link: &*self.link, inbox };
+            let mut receiver = LinkReceiver { link: &*self.link, inbox };
             match receiver.next(|_| Ok(Wait::Now))? {
                 Event::Message => {
                     let header = inbox.frame().header;
@@ -182,7 +182,7 @@ impl Multiplexed {
         deadline: Option<Instant>,
     ) -> Result<Option<AnswerResult>, ConnectionEnd> {
         while let Some(reading) = inbox {
-            let mut receiver = Receiver { link: &*self.link, inbox: reading };
+            let mut receiver = LinkReceiver { link: &*self.link, inbox: reading };
             let mut is_late = false;
             let event = receiver.next(|_| {
                 let left = match deadline {

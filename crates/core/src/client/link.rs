@@ -13,7 +13,7 @@ use super::Peer;
 use super::cache::ConnectionCount;
 use super::selection::{Owner, SharingKey};
 use super::waiting::Waiting;
-use crate::conn::{ConnectionEnd, Event, Receiver, Wait};
+use crate::conn::{ConnectionEnd, Event, LinkReceiver, Wait};
 use crate::error::raise;
 use crate::reference::{Op, RouteProfile};
 
@@ -101,8 +101,8 @@ impl ClientLink {
 
     /// Returns the receiving half, and the time limits of its reads.
     #[inline(always)]
-    pub(super) fn receiving(&mut self) -> (Receiver<'_>, &mut LinkTimeouts) {
-        let receiver = Receiver { link: &*self.link, inbox: &mut self.inbox };
+    pub(super) fn receiving(&mut self) -> (LinkReceiver<'_>, &mut LinkTimeouts) {
+        let receiver = LinkReceiver { link: &*self.link, inbox: &mut self.inbox };
         (receiver, &mut self.limits)
     }
 

@@ -10,7 +10,7 @@ use oxorb_sys::thread::Places;
 
 use super::leader;
 use super::multiplexed::Multiplexed;
-use crate::conn::{ConnectionEnd, Event, Receiver, TICK, Wait, place};
+use crate::conn::{ConnectionEnd, Event, LinkReceiver, TICK, Wait, place};
 use crate::error::raise;
 use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering;
@@ -63,7 +63,7 @@ impl Multiplexed {
         let mut idle_ticks = 0;
         let mut last_look = leader::now();
         loop {
-            let mut receiver = Receiver { link: &*self.link, inbox: &mut inbox };
+            let mut receiver = LinkReceiver { link: &*self.link, inbox: &mut inbox };
             let event = receiver.next(|_| {
                 // On a busy connection no read times out, so deadlines are also checked before each read.
                 let now = leader::now();

@@ -3,7 +3,7 @@
 //!
 //! Five kinds of thread receive: a caller that waits for its own reply, a reader of calls that share a connection, a
 //! caller that also reads for others, a server thread, and a server thread that looks ahead. All call
-//! [`Receiver::next`], and differ in their treatment of its events.
+//! [`LinkReceiver::next`], and differ in their treatment of its events.
 
 use std::io::{self, IoSlice};
 use std::time::Duration;
@@ -43,12 +43,12 @@ pub(crate) enum Event {
 }
 
 /// Receiving half of a connection, in the thread that reads it.
-pub(crate) struct Receiver<'c> {
+pub(crate) struct LinkReceiver<'c> {
     pub(crate) link: &'c dyn Link,
     pub(crate) inbox: &'c mut Inbox,
 }
 
-impl Receiver<'_> {
+impl LinkReceiver<'_> {
     /// Returns the next message and drops the one before; if none is complete, reads once, with one system call. `wait`
     /// returns the limit of the read, and is called only if no complete message is buffered.
     ///
@@ -94,7 +94,7 @@ impl Receiver<'_> {
     }
 }
 
-impl Receiver<'_> {
+impl LinkReceiver<'_> {
     /// Lends the inbox up to `most` of the next octets, if the link lends them; `None` if they have
     /// to be read.
     #[cold]

@@ -16,7 +16,7 @@ pub(crate) use blocking_hooks::{
 };
 pub(crate) use calls::{Calls, MAX_OFFERS, TICK};
 pub(crate) use channel::{
-    Event, Receiver, Wait, send_encoded, send_written, write_message, write_message_within,
+    Event, LinkReceiver, Wait, send_encoded, send_written, write_message, write_message_within,
 };
 pub(crate) use connection_end::ConnectionEnd;
 pub(crate) use mailbox::{CollocatedReply, Mailbox, ReplyForwarder};

@@ -22,7 +22,7 @@ use super::session::{Caller, Session, SessionStep, refuse};
 use super::status::{ConnectionOrigin, Status};
 use super::threadpool::{DropRules, QueueOrder};
 use super::{Sink, per_connection};
-use crate::conn::{self, Calls, ConnectionEnd, Event, Receiver, Turn, Wait};
+use crate::conn::{self, Calls, ConnectionEnd, Event, LinkReceiver, Turn, Wait};
 use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
 use crate::shared::Shared;
@@ -240,7 +240,7 @@ impl Connection {
         let mut gather = Gather::default();
         loop {
             let (mut waits, mut paused) = (true, false);
-            let mut receiver = Receiver { link: &*self.link, inbox: &mut self.inbox };
+            let mut receiver = LinkReceiver { link: &*self.link, inbox: &mut self.inbox };
             let (intake, status) = (&mut self.intake, &self.common.status);
             let event = receiver.next(|inbox| {
                 if orb.is_closing() {
@@ -438,7 +438,7 @@ impl Connection {
         if let Some(header) = self.inbox.peek() {
             return Ok(Ahead::Message(header.ok()));
         }
-        let mut receiver = Receiver { link: &*self.link, inbox: &mut self.inbox };
+        let mut receiver = LinkReceiver { link: &*self.link, inbox: &mut self.inbox };
         let (intake, status) = (&mut self.intake, &self.common.status);
         let mut may_read = true;
         let event = receiver.next(|inbox| {

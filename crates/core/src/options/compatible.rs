@@ -20,13 +20,13 @@ pub struct Incompatible {
     pub reason: &'static str,
 }
 
-struct Rule {
+struct CompatibilityRule {
     applies: fn(&Options) -> bool,
     says: Incompatible,
 }
 
-static RULES: &[Rule] = &[
-    Rule {
+static RULES: &[CompatibilityRule] = &[
+    CompatibilityRule {
         applies: |options| {
             options.client_connections == ClientConnections::Private && options.offer_bidirectional
         },
@@ -37,7 +37,7 @@ static RULES: &[Rule] = &[
                      one of its own; use cached connections, or an ORB of its own for the callbacks",
         },
     },
-    Rule {
+    CompatibilityRule {
         applies: |options| options.fragment_size.is_some() && options.max_giop != Version::V1_2,
         says: Incompatible {
             one: "-ORBFragmentSize",
@@ -45,7 +45,7 @@ static RULES: &[Rule] = &[
             reason: "fragments are sent with GIOP 1.2 only; leave one of the two out",
         },
     },
-    Rule {
+    CompatibilityRule {
         applies: |options| {
             options.reactor != ReactorChoice::Epoll
                 && options.concurrency == Concurrency::ThreadPerConnection
@@ -57,7 +57,7 @@ static RULES: &[Rule] = &[
                      or leader-followers:N, or for threadpools (reactor of the pool)",
         },
     },
-    Rule {
+    CompatibilityRule {
         applies: |options| {
             let most = options.max_connections;
             options

@@ -28,7 +28,7 @@ pub(crate) struct Ledger {
     /// Accounts whose use metrics show. Taken before `rules`, and only by threads that change or show budgets: the
     /// thread that makes a page of metrics has the lowest priority, and must not hold a lock that requests need.
     shown: Mutex<Shown>,
-    rules: Mutex<Vec<Rule>>,
+    rules: Mutex<Vec<LedgerRule>>,
     /// Version of the rules, unique among all ledgers of the process; 0 if no rule is about an operation, an object or
     /// a POA, so that the accounts of requests need not be looked up.
     epoch: AtomicU64,
@@ -48,7 +48,7 @@ pub(crate) struct Ledger {
 }
 
 /// Rule, which consists of a budget and its owner.
-struct Rule {
+struct LedgerRule {
     of: BudgetOf,
     budget: Budget,
     /// Account; `None` if each client has its own.
@@ -122,7 +122,7 @@ impl Ledger {
                 if let (Some(kind), Some(account)) = (kind(&of), &account) {
                     shown.accounts.push((kind, Arc::clone(account)));
                 }
-                rules.push(Rule { of, budget, account });
+                rules.push(LedgerRule { of, budget, account });
             }
         }
         self.changed(&rules);
@@ -158,7 +158,7 @@ impl Ledger {
     }
 
     /// Invalidates the caches of threads, and updates the limits of clients.
-    fn changed(&self, rules: &[Rule]) {
+    fn changed(&self, rules: &[LedgerRule]) {
         let demotes = rules.iter().any(|rule| rule.budget.beyond == BeyondBudget::Demote);
         self.demotes.store(demotes, Ordering::Relaxed);
         for (peer, account) in self.clients.lock().iter() {
@@ -319,13 +319,13 @@ fn kind(of: &BudgetOf) -> Option<&'static str> {
 }
 
 /// Returns the budget of a client: its own, or the one for each client.
-fn budget_of(rules: &[Rule], peer: &PeerId) -> Budget {
+fn budget_of(rules: &[LedgerRule], peer: &PeerId) -> Budget {
     let (full, of_limits) = (peer.to_string(), peer.client());
     let user = match of_limits {
         PeerId::User { uid, .. } => format!("uid {uid}"),
         other => other.to_string(),
     };
-    let own = |rule: &&Rule| match &rule.of {
+    let own = |rule: &&LedgerRule| match &rule.of {
         BudgetOf::Client(name) => {
             let subject = peer.subject();
             let is_called = subject.is_some_and(|subject| subject.is_called(name));
@@ -333,7 +333,7 @@ fn budget_of(rules: &[Rule], peer: &PeerId) -> Budget {
         }
         _ => false,
     };
-    let each = |rule: &&Rule| rule.of == BudgetOf::EachClient;
+    let each = |rule: &&LedgerRule| rule.of == BudgetOf::EachClient;
     let found = rules.iter().find(own).or_else(|| rules.iter().find(each));
     found.map_or_else(Budget::default, |rule| rule.budget)
 }

@@ -13,13 +13,13 @@ use crate::threads::sync::{
 pub(crate) struct Turn {
     write: Mutex<()>,
     /// Requests of threads that no longer read the connection themselves, by id.
-    running: Mutex<HashMap<u32, Running>>,
+    running: Mutex<HashMap<u32, RunningId>>,
     /// Whether the peer has closed the connection, so that no answer is awaited.
     ended: AtomicBool,
 }
 
 #[derive(Default)]
-struct Running {
+struct RunningId {
     /// Number of requests with the id: 1, or more if the client reuses an id too early.
     requests: usize,
     cancelled: bool,

@@ -53,10 +53,12 @@ impl Ref {
             }
         });
         match served {
-            Served::Elsewhere => None,
-            Served::Refused(exception) | Served::Panicked(exception) => Some(Err(exception.into())),
-            Served::InTime => result,
-            Served::Late => {
+            DirectResult::Elsewhere => None,
+            DirectResult::Refused(exception) | DirectResult::Panicked(exception) => {
+                Some(Err(exception.into()))
+            }
+            DirectResult::InTime => result,
+            DirectResult::Late => {
                 // An exception of the servant tells the caller more than a time-out does.
                 let raised = result?.err().as_ref().and_then(Raise::system);
                 let late = raise::timeout(CompletionStatus::Yes);
@@ -108,31 +110,31 @@ impl Ref {
             }
         });
         // If the ORB refused the call, this returns false, and the request that is then sent reports the refusal.
-        called || matches!(served, Served::Panicked(_))
+        called || matches!(served, DirectResult::Panicked(_))
     }
 
     /// Passes the servant to `serve`, between the steps of the object adapter.
     #[inline(never)]
-    fn serve_near(&self, op: &'static Op, serve: &mut dyn FnMut(&dyn Servant)) -> Served {
+    fn serve_near(&self, op: &'static Op, serve: &mut dyn FnMut(&dyn Servant)) -> DirectResult {
         let Some((profile, limit)) = self.near(op) else {
-            return Served::Elsewhere;
+            return DirectResult::Elsewhere;
         };
         let orb = self.orb();
         let Some(adapter) = orb.adapter() else {
-            return Served::Elsewhere;
+            return DirectResult::Elsewhere;
         };
         let _running = match orb.begin_local() {
             Ok(running) => running,
-            Err(exception) => return Served::Refused(exception),
+            Err(exception) => return DirectResult::Refused(exception),
         };
         let clock = limit.map(Clock::start);
         let called = panic::catch_unwind(AssertUnwindSafe(|| {
             adapter.serve_direct(orb, &profile.key, serve);
         }));
         match called {
-            Err(_) => Served::Panicked(raise::SERVANT_PANICKED),
-            Ok(()) if clock.is_some_and(|clock| clock.is_over()) => Served::Late,
-            Ok(()) => Served::InTime,
+            Err(_) => DirectResult::Panicked(raise::SERVANT_PANICKED),
+            Ok(()) if clock.is_some_and(|clock| clock.is_over()) => DirectResult::Late,
+            Ok(()) => DirectResult::InTime,
         }
     }
 
@@ -169,7 +171,7 @@ impl Ref {
 }
 
 /// Outcome of a call without a message.
-enum Served {
+enum DirectResult {
     /// The call needs a message.
     Elsewhere,
     /// The ORB accepts no more calls.

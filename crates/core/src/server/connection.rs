@@ -74,7 +74,7 @@ pub(super) const PAUSE: Duration = Duration::from_millis(10);
 
 /// Reason why [`Connection::serve`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Served {
+pub(crate) enum ServingEnd {
     /// Silence: no input arrived within the read timeout.
     Idle,
     /// The connection must not be read for a while.
@@ -204,17 +204,17 @@ impl Connection {
         orb: &impl Host,
         owner: &ConnectionOwner,
         may_wait: impl Fn() -> bool,
-    ) -> Served {
+    ) -> ServingEnd {
         let serve = |context: &ServingContext, connection: &mut Connection| {
             connection.serve_within(context, orb, owner, may_wait)
         };
         let (served, handed_over) = serving_context::serving(orb, owner, self, serve);
         if handed_over {
-            return Served::HandedOver;
+            return ServingEnd::HandedOver;
         }
         match served {
             Ok(served) => {
-                if served == Served::Idle {
+                if served == ServingEnd::Idle {
                     self.falls_silent(orb, owner);
                 }
                 served
@@ -222,7 +222,7 @@ impl Connection {
             Err(over) => {
                 self.over = over;
                 self.ended();
-                Served::Ended
+                ServingEnd::Ended
             }
         }
     }
@@ -233,7 +233,7 @@ impl Connection {
         orb: &impl Host,
         owner: &ConnectionOwner,
         may_wait: impl Fn() -> bool,
-    ) -> Result<Served, ConnectionEnd> {
+    ) -> Result<ServingEnd, ConnectionEnd> {
         let mut reads = 0;
         // True if the last read returned all available input.
         let mut drained = false;
@@ -284,9 +284,9 @@ impl Connection {
                     gather.read(all);
                     self.came(orb, octets);
                 }
-                Ok(Event::Silence) if !paused => return Ok(Served::Idle),
+                Ok(Event::Silence) if !paused => return Ok(ServingEnd::Idle),
                 Ok(Event::Silence) if matches!(owner, ConnectionOwner::Lane(_)) => {
-                    return Ok(Served::Throttled);
+                    return Ok(ServingEnd::Throttled);
                 }
                 Ok(Event::Silence) => thread::sleep(PAUSE),
                 Ok(Event::Interrupted) => {}

@@ -158,21 +158,21 @@ fn serve(
         match begun {
             Begun::Within => {}
             Begun::Timed(timed) => {
-                let served = Served { orb, frame, request, key, dialect };
+                let served = ServedRequest { orb, frame, request, key, dialect };
                 return run_timed(&served, timed, caller, sink);
             }
             Begun::Undecided => {
-                let served = Served { orb, frame, request, key, dialect };
+                let served = ServedRequest { orb, frame, request, key, dialect };
                 return run_limited(&served, caller, sink);
             }
         }
     }
-    run(Served { orb, frame, request, key, dialect }, caller, sink)
+    run(ServedRequest { orb, frame, request, key, dialect }, caller, sink)
 }
 
 /// Request that is passed on to its servant.
 #[derive(Clone, Copy)]
-struct Served<'r> {
+struct ServedRequest<'r> {
     orb: &'r Orb,
     frame: &'r Frame<'r>,
     request: &'r Request<'r>,
@@ -197,7 +197,7 @@ fn begin_within_budgets(orb: &Orb, caller: &Caller<'_>, key: &[u8], operation: &
 #[cold]
 #[inline(never)]
 fn run_timed(
-    served: &Served<'_>,
+    served: &ServedRequest<'_>,
     timed: Timed,
     caller: &Caller<'_>,
     sink: &mut Sink,
@@ -217,8 +217,12 @@ fn run_timed(
 /// Runs a request that counts against its client's limit, or to which budgets may apply, and that was not begun before.
 #[cold]
 #[inline(never)]
-fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
-    let Served { orb, frame, request, key, .. } = *served;
+fn run_limited(
+    served: &ServedRequest<'_>,
+    caller: &Caller<'_>,
+    sink: &mut Sink,
+) -> Result<(), Violation> {
+    let ServedRequest { orb, frame, request, key, .. } = *served;
     let fail =
         |sink: &mut Sink, exception| refuse_request(orb.shared(), frame, request, exception, sink);
     let mut counted = RequestCount(None);
@@ -252,8 +256,8 @@ fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Res
 }
 
 #[inline(always)]
-fn run(served: Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
-    let Served { orb, frame, request, key, dialect } = served;
+fn run(served: ServedRequest<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
+    let ServedRequest { orb, frame, request, key, dialect } = served;
     let read;
     let mut times = Times::NONE;
     if !request.contexts.is_empty() || request.has_terms {

@@ -24,7 +24,7 @@ use oxorb_sys::thread::{Places, Purpose};
 use oxorb_transport::{Link, Properties};
 
 use super::assign::Work;
-use super::connection::{Connection, Served};
+use super::connection::{Connection, ServingEnd};
 use super::connection_owner::ConnectionOwner;
 use super::followers::Followers;
 use super::handed_on::{Handed, HandedOn};
@@ -541,10 +541,10 @@ impl Lane {
         let served =
             panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, owner, may_stay)));
         match served {
-            Ok(Served::Idle) => self.park(orb, connection),
-            Ok(Served::Throttled) => self.put_off(connection),
-            Ok(Served::HandedOver) => leave(orb, connection),
-            Ok(Served::Ended) | Err(_) => self.end(orb, connection),
+            Ok(ServingEnd::Idle) => self.park(orb, connection),
+            Ok(ServingEnd::Throttled) => self.put_off(connection),
+            Ok(ServingEnd::HandedOver) => leave(orb, connection),
+            Ok(ServingEnd::Ended) | Err(_) => self.end(orb, connection),
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use oxorb_sys::thread::{Places, Purpose};
 use oxorb_transport::Link;
 
-use super::connection::{Connection, Served};
+use super::connection::{Connection, ServingEnd};
 use super::connection_owner::ConnectionOwner;
 use super::followers::Followers;
 use super::host::{Host, Parts};
@@ -124,12 +124,12 @@ fn run(orb: &impl Host, owner: &ConnectionOwner, mut connection: Connection) -> 
         let served =
             panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, owner, || true)));
         match (served, owner) {
-            (Ok(Served::Idle), ConnectionOwner::Thread(_)) => {
+            (Ok(ServingEnd::Idle), ConnectionOwner::Thread(_)) => {
                 if connection.is_overdue(orb) {
                     break;
                 }
             }
-            (Ok(Served::Idle | Served::Throttled), ConnectionOwner::Lane(_))
+            (Ok(ServingEnd::Idle | ServingEnd::Throttled), ConnectionOwner::Lane(_))
                 if connection.is_needed() =>
             {
                 if connection.is_overdue(orb) {
@@ -137,16 +137,16 @@ fn run(orb: &impl Host, owner: &ConnectionOwner, mut connection: Connection) -> 
                 }
                 connection.pause();
             }
-            (Ok(Served::Idle), ConnectionOwner::Lane(lane)) => {
+            (Ok(ServingEnd::Idle), ConnectionOwner::Lane(lane)) => {
                 lane.park(orb, connection);
                 return false;
             }
-            (Ok(Served::Throttled), ConnectionOwner::Lane(lane)) => {
+            (Ok(ServingEnd::Throttled), ConnectionOwner::Lane(lane)) => {
                 lane.put_off(connection);
                 return false;
             }
             (served, _) => {
-                handed_over = matches!(served, Ok(Served::HandedOver));
+                handed_over = matches!(served, Ok(ServingEnd::HandedOver));
                 break;
             }
         }

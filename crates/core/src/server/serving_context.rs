@@ -32,7 +32,7 @@ const HEAD: usize = 512;
 /// Serving context of a thread.
 #[derive(Default)]
 pub(super) struct ServingContext {
-    pub(super) served: RefCell<Option<Served>>,
+    pub(super) served: RefCell<Option<ServedConnection>>,
     /// Id of the request that runs.
     request: Cell<Option<u32>>,
     /// Phase of the request while another thread may take the connection over; 0 otherwise.
@@ -68,7 +68,7 @@ pub(super) struct ServingContext {
 }
 
 /// Connection that a thread serves, and its owner.
-pub(super) struct Served {
+pub(super) struct ServedConnection {
     pub(super) orb: Arc<dyn Keeper>,
     pub(super) id: u64,
     pub(super) link: Arc<dyn Link>,
@@ -109,7 +109,7 @@ pub(super) fn serving<R>(
         context.lowest.set(budgeted && owner.is_lowest());
         context.own.set(matches!(owner, ConnectionOwner::Thread(_)) && !detached);
         context.threads.set(owner.threads());
-        context.served.replace(Some(Served {
+        context.served.replace(Some(ServedConnection {
             orb: orb.keeper(),
             id: connection.id,
             link: Arc::clone(&connection.link),

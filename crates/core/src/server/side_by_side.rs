@@ -20,7 +20,7 @@ use oxorb_giop::{Inbox, Message, Response};
 use super::assign;
 use super::connection::Connection;
 use super::host::Host;
-use super::serving_context::{Served, ServingContext, finished, is_upcall};
+use super::serving_context::{ServedConnection, ServingContext, finished, is_upcall};
 use super::session::SessionStep;
 use super::share::SMALL;
 use crate::Options;
@@ -131,7 +131,7 @@ impl Connection {
             return false;
         }
         let served = context.served.borrow();
-        let Some(Served { owner, .. }) = served.as_ref() else {
+        let Some(ServedConnection { owner, .. }) = served.as_ref() else {
             return false;
         };
         if !owner.reserve_thread(orb) {

@@ -3,7 +3,7 @@
 use oxorb_object::SystemException;
 
 use super::AsyncReply;
-use super::delivery::Server;
+use super::delivery::ServerNumber;
 use crate::threads::rt::thread_priority;
 use crate::{Incident, Interface, Ref};
 
@@ -49,7 +49,7 @@ fn not_told(handler: &Ref, why: String) {
 }
 
 /// Returns the server to whose queue a handler belongs.
-fn server(handler: &Ref) -> Server {
+fn server(handler: &Ref) -> ServerNumber {
     let route = handler.route().ok()?;
     Some(route.profiles.first()?.peer.as_ref()?.id())
 }

@@ -44,9 +44,9 @@ pub(crate) struct Deliveries {
 #[derive(Default)]
 struct State {
     /// Queues by server: those that a thread works on, and those that are ready.
-    queues: HashMap<Server, VecDeque<Work>>,
+    queues: HashMap<ServerNumber, VecDeque<Work>>,
     /// Servers whose queues no thread works on yet.
-    ready: VecDeque<Server>,
+    ready: VecDeque<ServerNumber>,
     waiting: usize,
     threads: usize,
     idle: usize,
@@ -54,7 +54,7 @@ struct State {
 }
 
 /// Number of a peer; `None` for this process.
-pub(super) type Server = Option<u64>;
+pub(super) type ServerNumber = Option<u64>;
 
 type Work = Box<dyn FnOnce() + Send>;
 
@@ -72,7 +72,7 @@ impl Deliveries {
     ///
     /// # Errors
     /// A description of the limit, if the queue is full.
-    pub(super) fn push(self: &Arc<Self>, server: Server, work: Work) -> Result<(), String> {
+    pub(super) fn push(self: &Arc<Self>, server: ServerNumber, work: Work) -> Result<(), String> {
         let mut state = self.state.lock();
         let for_one = state.queues.get(&server).map_or(0, VecDeque::len);
         if for_one >= WAITING_FOR_ONE {

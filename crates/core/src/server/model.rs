@@ -11,7 +11,7 @@ use super::reserve::{self, Reserve};
 use crate::Options;
 use crate::error::raise;
 use crate::sim::model::network::listen;
-use crate::sim::model::{Server, explore, run};
+use crate::sim::model::{ModelServer, explore, run};
 
 /// Returns a lane with one thread.
 fn lane(priority: i16, reserve: Reserve, queue: Option<(usize, usize)>) -> Arc<Lane> {
@@ -32,14 +32,14 @@ fn a_lane_borrows_from_the_one_below() {
         let lanes = [10, 20].map(|priority| lane(priority, Reserve::default(), None));
         reserve::lend(&lanes).unwrap();
         let [lower, upper] = lanes;
-        let server = Server::start_on(Options::default(), |orb| {
+        let server = ModelServer::start_on(Options::default(), |orb| {
             lower.start(orb).unwrap();
             upper.start(orb).unwrap();
             Some(Arc::clone(&upper))
         });
         let below = listen(&server.orb, Some(Arc::clone(&lower)));
         let client = crate::sim::model::client();
-        let (above, below) = (server.object(&client), Server::object_at(&below, &client));
+        let (above, below) = (server.object(&client), ModelServer::object_at(&below, &client));
         let gate = &server.worker.gate;
         gate.stops.store(1, Ordering::SeqCst);
         let call = |object: &crate::Ref, number| {
@@ -67,7 +67,7 @@ fn a_lane_borrows_from_the_one_below() {
 fn a_lane_buffers_what_it_has_room_for() {
     explore(|| {
         let only = lane(10, Reserve::buffering().unwrap(), Some((1, 1000)));
-        let server = Server::start_on(Options::default(), |orb| {
+        let server = ModelServer::start_on(Options::default(), |orb| {
             only.start(orb).unwrap();
             only.start_reader(orb).unwrap();
             Some(Arc::clone(&only))

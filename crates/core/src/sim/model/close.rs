@@ -10,7 +10,7 @@ use super::*;
 #[test]
 fn an_idle_connection_is_closed_while_it_is_used_again() {
     explore(|| {
-        let server = Server::start(Options {
+        let server = ModelServer::start(Options {
             // A connection counts as idle at the first time-out of a read.
             idle_timeout: Some(Duration::ZERO),
             ..Options::default()
@@ -29,7 +29,7 @@ fn an_idle_connection_is_closed_while_it_is_used_again() {
 #[test]
 fn a_connection_makes_room_while_it_is_used_again() {
     explore(|| {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = super::client();
         let object = server.object(&client);
         assert_eq!(run(&object, 1), Ok(2));
@@ -48,7 +48,7 @@ fn a_connection_makes_room_while_it_is_used_again() {
 #[test]
 fn a_shared_connection_is_closed_while_calls_are_outstanding() {
     explore(|| {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = super::client();
         let object = server.object(&client);
         let orb = server.orb.clone();

@@ -9,7 +9,7 @@ use super::*;
 fn calls_while_their_object_moves() {
     explore(|| {
         let (before, after) =
-            (Server::start(Options::default()), Server::start(Options::default()));
+            (ModelServer::start(Options::default()), ModelServer::start(Options::default()));
         let client = super::client();
         let object = before.object(&client);
         let callers: Vec<_> = [10, 20]
@@ -38,7 +38,8 @@ fn calls_while_their_object_moves() {
 #[test]
 fn calls_while_their_object_moves_back() {
     explore(|| {
-        let (home, away) = (Server::start(Options::default()), Server::start(Options::default()));
+        let (home, away) =
+            (ModelServer::start(Options::default()), ModelServer::start(Options::default()));
         let client = super::client();
         let object = home.object(&client);
         home.forward_to(Some(away.object(&home.orb)));

@@ -15,7 +15,7 @@ fn options(concurrency: Concurrency) -> Options {
 fn every_call_gets_its_answer(concurrency: Concurrency) {
     for shared in [false, true] {
         explore(move || {
-            let server = Server::start(options(concurrency));
+            let server = ModelServer::start(options(concurrency));
             let client = super::client();
             let object = server.object(&client);
             let callers: Vec<_> = [10, 20, 30]
@@ -75,7 +75,7 @@ fn a_queue_that_is_full() {
             _ => raise::NO_SERVING_THREAD,
         };
         explore(move || {
-            let server = Server::start(options(concurrency));
+            let server = ModelServer::start(options(concurrency));
             let client = super::client();
             let object = server.object(&client);
             let calls: Vec<_> = (1..5).map(|n| (n, run_async(&object, n))).collect();
@@ -100,7 +100,7 @@ fn a_server_ends_while_requests_are_handed_on() {
         Concurrency::LeaderFollowers { threads: 2 },
     ] {
         explore(move || {
-            let server = Server::start(options(concurrency));
+            let server = ModelServer::start(options(concurrency));
             let client = super::client();
             let object = server.object(&client);
             let asynchronous = object.clone();
@@ -130,7 +130,7 @@ fn a_server_ends_while_requests_are_handed_on() {
 #[test]
 fn a_lane_ends_with_requests_in_its_queue() {
     explore(|| {
-        let server = Server::start(options(Concurrency::WorkerPool { threads: 1, queue: 8 }));
+        let server = ModelServer::start(options(Concurrency::WorkerPool { threads: 1, queue: 8 }));
         let client = super::client();
         let object = server.object(&client);
         let calls: Vec<_> = (1..4).map(|n| (n, run_async(&object, n))).collect();

@@ -90,7 +90,7 @@ pub(crate) fn client_with(options: Options) -> Orb {
 }
 
 /// A server whose object adds one to a number and records the numbers.
-pub(crate) struct Server {
+pub(crate) struct ModelServer {
     pub(crate) orb: Orb,
     /// Lane that serves its connections; `None` if they have threads of their own.
     lane: Option<Arc<Lane>>,
@@ -137,27 +137,27 @@ impl Gate {
     }
 }
 
-impl Server {
-    fn start(options: Options) -> Server {
-        Server::start_on(options, |orb| Lane::of_orb(orb).expect("threads of the model"))
+impl ModelServer {
+    fn start(options: Options) -> ModelServer {
+        ModelServer::start_on(options, |orb| Lane::of_orb(orb).expect("threads of the model"))
     }
 
     /// Starts a server with a given lane.
     pub(crate) fn start_on(
         options: Options,
         lane: impl FnOnce(&Orb) -> Option<Arc<Lane>>,
-    ) -> Server {
+    ) -> ModelServer {
         let orb = Orb::new(Options { protocols: network::protocols(), ..options });
         let worker = Arc::new(Worker::default());
         orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
         let lane = lane(&orb);
         let listening = listen(&orb, lane.clone());
-        Server { orb, lane, worker, listening }
+        ModelServer { orb, lane, worker, listening }
     }
 
     /// Returns the server's object, for calls of `client`.
     pub(crate) fn object(&self, client: &Orb) -> Ref {
-        Server::object_at(&self.listening, client)
+        ModelServer::object_at(&self.listening, client)
     }
 
     /// Returns an object of the server at this port.

@@ -23,19 +23,19 @@ use crate::server::{Lane, welcome};
 use crate::threads::sync::{Condvar, Mutex, MutexGuard};
 
 /// Listening servers. A mutex of the system, which is never held during another step, and is not part of the model.
-static SERVERS: oxorb_sys::sync::Mutex<BTreeMap<u16, Server>> =
+static SERVERS: oxorb_sys::sync::Mutex<BTreeMap<u16, ServingOrb>> =
     oxorb_sys::sync::Mutex::new(BTreeMap::new());
 
 /// An ORB, and the lane that serves its connections, if there is one.
 #[derive(Clone)]
-struct Server(Orb, Option<Arc<Lane>>);
+struct ServingOrb(Orb, Option<Arc<Lane>>);
 
 /// Makes `orb` reachable at the port until the guard is dropped.
 pub(crate) fn listen(orb: &Orb, lane: Option<Arc<Lane>>) -> PortGuard {
     let mut servers = SERVERS.lock();
     let port = (1..).find(|port| !servers.contains_key(port));
     let port = port.expect("a few models at a time");
-    servers.insert(port, Server(orb.clone(), lane));
+    servers.insert(port, ServingOrb(orb.clone(), lane));
     PortGuard(port)
 }
 
@@ -109,8 +109,8 @@ impl Transport for ModelNetwork {
         let server = servers.get(&port).cloned();
         drop(servers);
         // While a server ends, its port may already be closed or still be open.
-        let open = |Server(orb, _): &Server| !orb.is_closing() || thread_rng().r#gen();
-        let Server(orb, lane) = server.filter(open).ok_or(refused)?;
+        let open = |ServingOrb(orb, _): &ServingOrb| !orb.is_closing() || thread_rng().r#gen();
+        let ServingOrb(orb, lane) = server.filter(open).ok_or(refused)?;
         let (here, there) = pair();
         let endpoint = Place::new("model", port).into();
         let wire = Wire::of(orb.options().protocols.first().messaging(), Version::V1_0);

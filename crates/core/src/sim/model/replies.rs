@@ -10,7 +10,7 @@ use crate::ClientConnections;
 #[test]
 fn every_call_gets_its_own_answer() {
     explore(|| {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = super::client();
         let object = server.object(&client);
         let callers: Vec<_> = [10, 20, 30]
@@ -38,7 +38,7 @@ fn every_call_gets_its_own_answer() {
 #[test]
 fn answers_time_outs_and_calls_given_up() {
     explore(|| {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = super::client();
         let object = server.object(&client);
         let hurried = object.with_timeout(Duration::from_micros(1));
@@ -68,7 +68,7 @@ fn answers_time_outs_and_calls_given_up() {
 #[test]
 fn connections_that_break() {
     explore(|| {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = super::client();
         let object = server.object(&client);
         let alone = object.clone();
@@ -108,7 +108,7 @@ fn sharing(client_connections: ClientConnections) -> Orb {
 /// Each call gets its own answer. If callers read in turn, one that leaves always finds another one to lead.
 fn calls_share_a_connection(client_connections: ClientConnections) {
     explore(move || {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = sharing(client_connections);
         let object = server.object(&client);
         let callers: Vec<_> = [10, 20, 30]
@@ -146,7 +146,7 @@ fn a_caller_whose_time_is_over() {
 
 fn a_caller_gives_up(client_connections: ClientConnections) {
     explore(move || {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = sharing(client_connections);
         let object = server.object(&client);
         let forever = object.with_timeout(None);
@@ -178,7 +178,7 @@ fn a_shared_connection_that_breaks() {
 
 fn a_connection_breaks(client_connections: ClientConnections) {
     explore(move || {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = sharing(client_connections);
         let object = server.object(&client).with_timeout(None);
         let callers: Vec<_> = [10, 20, 30]

@@ -9,7 +9,7 @@ use super::*;
 #[test]
 fn calls_while_their_server_ends() {
     explore(|| {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = super::client();
         let object = server.object(&client);
         let asynchronous = object.clone();
@@ -36,8 +36,8 @@ fn calls_while_their_server_ends() {
 #[test]
 fn nested_calls_while_their_server_ends() {
     explore(|| {
-        let behind = Server::start(Options::default());
-        let server = Server::start(Options::default());
+        let behind = ModelServer::start(Options::default());
+        let server = ModelServer::start(Options::default());
         *server.worker.asks.lock() = Some(behind.object(&server.orb));
         let client = super::client();
         let object = server.object(&client);
@@ -61,7 +61,7 @@ fn nested_calls_while_their_server_ends() {
 #[test]
 fn calls_while_their_own_orb_ends() {
     explore(|| {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = super::client();
         let object = server.object(&client);
         let asynchronous = object.clone();
@@ -81,7 +81,7 @@ fn calls_while_their_own_orb_ends() {
 
 /// A request that was sent may still run, or not: at most once in any case.
 #[track_caller]
-fn assert_truth_later(told: Result<i64, SystemException>, number: i64, server: &Server) {
+fn assert_truth_later(told: Result<i64, SystemException>, number: i64, server: &ModelServer) {
     match told {
         Err(exception) if exception.completed == CompletionStatus::Maybe => {
             assert!(server.ran(number) <= 1);
@@ -94,7 +94,7 @@ fn assert_truth_later(told: Result<i64, SystemException>, number: i64, server: &
 #[test]
 fn an_orb_that_is_ended_twice() {
     explore(|| {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = super::client();
         let object = server.object(&client);
         let caller = thread::spawn(move || run(&object, 1));

@@ -16,7 +16,7 @@ fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
         crate::Concurrency::LeaderFollowers { threads: 2 },
     ] {
         explore(move || {
-            let server = Server::start(Options { concurrency, ..Options::default() });
+            let server = ModelServer::start(Options { concurrency, ..Options::default() });
             let client = super::client();
             let object = server.object(&client);
             let gate = &server.worker.gate;
@@ -43,7 +43,7 @@ fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
 #[test]
 fn whoever_takes_over_and_whoever_answers_never_both_have_the_connection() {
     explore(|| {
-        let server = Server::start(Options::default());
+        let server = ModelServer::start(Options::default());
         let client = super::client();
         let object = server.object(&client);
         let watching = server.orb.clone();

@@ -187,15 +187,15 @@ pub(super) fn elapsed() -> Duration {
     Duration::from_nanos(clock::monotonic_nanoseconds())
 }
 
-pub(super) struct Server {
+pub(super) struct SimulatedServer {
     pub(super) orb: Orb,
     pub(super) worker: Arc<Worker>,
     object: Ref,
 }
 
-impl Server {
-    pub(super) fn start(net: &SimulatedNetwork, name: &str, options: Options) -> Server {
-        Server::start_with(net, name, options, Arc::default())
+impl SimulatedServer {
+    pub(super) fn start(net: &SimulatedNetwork, name: &str, options: Options) -> SimulatedServer {
+        SimulatedServer::start_with(net, name, options, Arc::default())
     }
 
     /// Starts a server with a given servant, such as that of an earlier server.
@@ -204,13 +204,13 @@ impl Server {
         name: &str,
         options: Options,
         worker: Arc<Worker>,
-    ) -> Server {
+    ) -> SimulatedServer {
         let mut options = Options { protocols: net.protocols(), ..options };
         options.listen_on(&format!("mem://{name}")).expect("a place");
         let orb = Orb::new(options);
         orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
         let object = orb.create_reference(TYPE, KEY).expect("an endpoint");
-        Server { orb, worker, object }
+        SimulatedServer { orb, worker, object }
     }
 
     /// Returns its object, for calls of `client`.
@@ -228,7 +228,7 @@ impl Server {
 /// A client and a server.
 pub(super) struct SimulatedPair {
     pub(super) net: SimulatedNetwork,
-    pub(super) server: Server,
+    pub(super) server: SimulatedServer,
     pub(super) client: Orb,
     /// Reference to the server's object, for calls of the client.
     pub(super) object: Ref,
@@ -241,7 +241,7 @@ impl SimulatedPair {
 
     pub(super) fn with(client: Options, server: Options) -> SimulatedPair {
         let net = network();
-        let server = Server::start(&net, "server", server);
+        let server = SimulatedServer::start(&net, "server", server);
         let client = Orb::new(Options { protocols: net.protocols(), ..client });
         let object = server.object(&client);
         SimulatedPair { net, server, client, object }

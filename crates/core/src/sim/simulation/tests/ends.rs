@@ -8,8 +8,8 @@ use super::{everywhere, with_options};
 use crate::policy::{BufferingConstraint, RelativeRoundtripTimeout, RequestStartTime, SyncScope};
 use crate::sim::simulation::network::network;
 use crate::sim::simulation::pair::{
-    Server, SimulatedPair, Work, assert_about, elapsed, failed, ms, note, run, run_async, secs,
-    timed,
+    SimulatedPair, SimulatedServer, Work, assert_about, elapsed, failed, ms, note, run, run_async,
+    secs, timed,
 };
 use crate::sim::simulation::{course, simulate, thread};
 use crate::threads::clock;
@@ -76,7 +76,7 @@ fn a_servant_learns_that_nobody_waits_for_it() {
 #[test]
 fn forwards_in_a_circle_end() {
     everywhere(1, |pair| {
-        let other = Server::start(&pair.net, "other", Options::default());
+        let other = SimulatedServer::start(&pair.net, "other", Options::default());
         let there = other.object(&pair.client);
         pair.server.worker.forward_to(Some(there.clone()));
         other.worker.forward_to(Some(pair.server.object(&pair.client)));

@@ -14,7 +14,7 @@ use crate::sim::simulation::network::{
     Connect, ConnectionFaults, SimulatedNetwork, Trouble, Weather, network,
 };
 use crate::sim::simulation::pair::{
-    NOTE, Server, Work, assert_true, elapsed, ms, run, run_async, secs,
+    NOTE, SimulatedServer, Work, assert_true, elapsed, ms, run, run_async, secs,
 };
 use crate::sim::simulation::random::Random;
 use crate::sim::simulation::{self, simulate, thread};
@@ -42,7 +42,7 @@ fn whatever_happens_every_call_ends_once_in_time_and_with_the_truth() {
             client_options.client_connections,
             ClientConnections::Private | ClientConnections::Cached
         );
-        let server = Server::start(&net, "server", server_options.clone());
+        let server = SimulatedServer::start(&net, "server", server_options.clone());
         let worker = Arc::clone(&server.worker);
         let client = Orb::new(client_options);
         let object = server.object(&client);
@@ -264,11 +264,11 @@ fn unknown() -> SystemException {
 /// Changes the weather until `over`; the server may also be shut down and restarted.
 fn bad_weather(
     net: &SimulatedNetwork,
-    mut server: Server,
+    mut server: SimulatedServer,
     options: Options,
     over: &AtomicBool,
     mut random: Random,
-) -> Server {
+) -> SimulatedServer {
     while !over.load(Ordering::SeqCst) {
         thread::sleep(ms(random.below(1_500)));
         let delay = ms(random.below(30));
@@ -309,7 +309,7 @@ fn bad_weather(
             8 if random.once_in(3) => {
                 server.orb.shutdown(true).expect("not within a request");
                 let worker = Arc::clone(&server.worker);
-                server = Server::start_with(net, "server", options.clone(), worker);
+                server = SimulatedServer::start_with(net, "server", options.clone(), worker);
             }
             _ => net.set(|weather| *weather = Weather::default()),
         }

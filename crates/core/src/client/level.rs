@@ -60,7 +60,7 @@ impl Level {
 
 /// State that calls of a level share: connections, and the buffer of oneways.
 #[derive(Default)]
-pub(crate) struct Shared {
+pub(crate) struct LevelShared {
     /// Buffer of oneways that wait to be sent, created for the first of them.
     pub(super) buffer: OnceLock<Arc<OnewayBuffer>>,
     /// Connection that a dedicated thread reads.
@@ -76,18 +76,18 @@ pub(crate) struct Shared {
 pub(crate) struct Levels {
     /// Connection that carries requests both ways.
     pub(super) both_ways: Current,
-    plain: Shared,
-    leveled: [OnceLock<Box<(Level, Shared)>>; MOST],
+    plain: LevelShared,
+    leveled: [OnceLock<Box<(Level, LevelShared)>>; MOST],
 }
 
 impl Levels {
     /// Returns the state that calls of a level share.
-    pub(super) fn of(&self, level: Option<Level>) -> &Shared {
+    pub(super) fn of(&self, level: Option<Level>) -> &LevelShared {
         let Some(level) = level else {
             return &self.plain;
         };
         for place in &self.leveled {
-            let (of, shared) = &**place.get_or_init(|| Box::new((level, Shared::default())));
+            let (of, shared) = &**place.get_or_init(|| Box::new((level, LevelShared::default())));
             if *of == level {
                 return shared;
             }
@@ -125,7 +125,7 @@ impl Levels {
         all
     }
 
-    fn all(&self) -> impl Iterator<Item = &Shared> {
+    fn all(&self) -> impl Iterator<Item = &LevelShared> {
         let leveled = self.leveled.iter().filter_map(OnceLock::get);
         iter::once(&self.plain).chain(leveled.map(|entry| &entry.1))
     }

@@ -469,9 +469,9 @@ impl Multiplexed {
     /// TIMEOUT, COMPLETED_NO, if the turn does not come in time.
     fn take_turn<'w>(
         &'w self,
-        shared: MutexGuard<'w, writer::Shared>,
+        shared: MutexGuard<'w, writer::WriterShared>,
         timing: &mut Timing,
-    ) -> Result<MutexGuard<'w, writer::Shared>, SystemException> {
+    ) -> Result<MutexGuard<'w, writer::WriterShared>, SystemException> {
         let late = || raise::timeout(CompletionStatus::No);
         let (shared, waited) =
             self.writers.take(shared, timing.deadline_to_send()).ok_or_else(late)?;

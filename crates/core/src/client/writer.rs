@@ -37,14 +37,14 @@ const WANTED: u8 = 2;
 #[derive(Default)]
 pub(super) struct Writers {
     turn: AtomicU8,
-    shared: Mutex<Shared>,
+    shared: Mutex<WriterShared>,
     /// Signals that the turn is free, or that a waiting thread is to check.
     changed: Condvar,
 }
 
 /// State shared by the threads that write.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct WriterShared {
     pub(super) told: Told,
     left: Left,
     /// Buffers of the last batch, which are reused.
@@ -64,7 +64,7 @@ pub(super) struct Left {
 }
 
 impl Writers {
-    pub(super) fn shared(&self) -> MutexGuard<'_, Shared> {
+    pub(super) fn shared(&self) -> MutexGuard<'_, WriterShared> {
         self.shared.lock()
     }
 
@@ -72,9 +72,9 @@ impl Writers {
     /// wait; returns `None` if `until` comes first.
     pub(super) fn take<'w>(
         &'w self,
-        mut shared: MutexGuard<'w, Shared>,
+        mut shared: MutexGuard<'w, WriterShared>,
         until: Option<Instant>,
-    ) -> Option<(MutexGuard<'w, Shared>, bool)> {
+    ) -> Option<(MutexGuard<'w, WriterShared>, bool)> {
         let mut waited = false;
         while !self.try_take(&shared) {
             if self.turn.swap(WANTED, Ordering::SeqCst) == FREE {
@@ -101,7 +101,7 @@ impl Writers {
     }
 
     /// Takes the turn if it is free.
-    fn try_take(&self, shared: &Shared) -> bool {
+    fn try_take(&self, shared: &WriterShared) -> bool {
         let taken = if shared.waiting > 0 { WANTED } else { TAKEN };
         let free = self.turn.compare_exchange(FREE, taken, Ordering::SeqCst, Ordering::SeqCst);
         free.is_ok()
@@ -109,7 +109,7 @@ impl Writers {
 
     /// Leaves a message with the thread that writes. Returns false if none writes, or the message is too long to be
     /// left; the caller then has to [`take`](Self::take) the turn.
-    pub(super) fn leave_message(&self, shared: &mut Shared, message: &[u8], id: u32) -> bool {
+    pub(super) fn leave_message(&self, shared: &mut WriterShared, message: &[u8], id: u32) -> bool {
         let room = ALL_LEFT.saturating_sub(shared.left.octets.len());
         if message.len() > LEFT.min(room) || shared.full {
             return false;
@@ -148,7 +148,7 @@ impl Writers {
     }
 
     /// Ends a turn once no more messages are left.
-    fn free(&self, shared: MutexGuard<'_, Shared>) {
+    fn free(&self, shared: MutexGuard<'_, WriterShared>) {
         self.turn.store(FREE, Ordering::SeqCst);
         if shared.waiting > 0 {
             drop(shared);

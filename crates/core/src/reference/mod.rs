@@ -70,14 +70,14 @@ use crate::threads::sync::atomic::{AtomicBool, Ordering};
 /// ```
 #[derive(Clone)]
 pub struct Ref {
-    shared: Arc<Shared>,
+    shared: Arc<ReferenceShared>,
     /// Round-trip limit, stored separately because it is often set for each call and must cost no allocation.
     timeout: Timeout,
     /// Policies of the reference, except the round-trip limit.
     overrides: Option<Arc<PolicySet>>,
 }
 
-struct Shared {
+struct ReferenceShared {
     orb: Orb,
     home: Home,
     /// Route to which a LOCATION_FORWARD led; `None` after a permanent forward whose target became a home: its route is
@@ -107,7 +107,7 @@ impl Ref {
     /// Binds an IOR to an ORB. Sends no message.
     pub fn new(orb: &Orb, ior: Ior) -> Ref {
         Ref {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ReferenceShared {
                 orb: orb.clone(),
                 home: Home::new(ior),
                 forward: ArcSwapOption::empty(),

@@ -73,12 +73,12 @@ const CLIENTS: usize = 256;
 pub(crate) struct Log {
     level: LogLevel,
     file: Option<Arc<File>>,
-    sink: OnceLock<Box<Sink>>,
+    sink: OnceLock<Box<LogSink>>,
     quotas: [Mutex<Quota>; Incident::ALL.len()],
     clients: Mutex<HashMap<(Incident, String), Quota>>,
 }
 
-type Sink = dyn Fn(LogLevel, &str) + Send + Sync;
+type LogSink = dyn Fn(LogLevel, &str) + Send + Sync;
 
 impl Log {
     pub(crate) fn new(level: LogLevel, file: Option<Arc<File>>) -> Log {
@@ -137,7 +137,7 @@ impl Log {
     }
 
     /// Registers the sink for lines; returns false if there is one already.
-    pub(crate) fn hand_to(&self, sink: Box<Sink>) -> bool {
+    pub(crate) fn hand_to(&self, sink: Box<LogSink>) -> bool {
         self.sink.set(sink).is_ok()
     }
 

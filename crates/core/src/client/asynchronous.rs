@@ -20,7 +20,7 @@ use super::launch::{Again, Launch, Launched, Target};
 use super::metered::Metered;
 use super::reply_meaning::{ReplyMeaning, one_more, pause};
 use super::scheduled::SchedulingContext;
-use super::slot::Slot;
+use super::slot::CallSlot;
 use super::{Answered, Args, Reply, Timing, intercepted, local, wait_until};
 use crate::Ref;
 use crate::conn::Mailbox;
@@ -74,7 +74,7 @@ pub struct InFlight {
     /// Number of times the request was made again, as policy requires.
     retries: u32,
     /// Slot and target of the last sending.
-    sent: Option<(Arc<Slot>, Target)>,
+    sent: Option<(Arc<CallSlot>, Target)>,
     state: State,
     /// Alarm that wakes the waiting task when the time it waits for has come.
     alarm: Option<Alarm>,

@@ -13,7 +13,7 @@ use super::multiplexed::Multiplexed;
 use super::reach::Untried;
 use super::reply_meaning::one_more;
 use super::selection::{Ranks, Selection};
-use super::slot::Slot;
+use super::slot::CallSlot;
 use super::{Args, Reply, Timing, local};
 use crate::Ref;
 use crate::conn::Mailbox;
@@ -28,7 +28,7 @@ pub(super) enum Launched {
     Ended(Option<Reply>),
     /// The servant is in this process and answers later.
     Kept(Arc<Mailbox>),
-    Sent(Arc<Slot>, Target),
+    Sent(Arc<CallSlot>, Target),
 }
 
 /// Target of a request: a profile of the route, and the connection to it.
@@ -84,7 +84,7 @@ impl Again {
     }
 
     /// Returns the request that was sent in `slot` to `target`, unless it was too long to be kept.
-    pub(super) fn of_sent(slot: &Slot, target: &Target) -> Option<Again> {
+    pub(super) fn of_sent(slot: &CallSlot, target: &Target) -> Option<Again> {
         let profile = &target.route.profiles[target.profile];
         let context = FrameContext::of(profile.wire);
         let frame = Frame::parse_in(slot.request(), context.as_ref()).ok()?;
@@ -296,7 +296,7 @@ impl Launch<'_> {
 
 /// Outcome of a round of attempts.
 enum Gone {
-    Sent(Arc<Slot>, usize, Arc<Multiplexed>),
+    Sent(Arc<CallSlot>, usize, Arc<Multiplexed>),
     /// The object is elsewhere.
     Moved,
     Nowhere(SystemException),

@@ -22,7 +22,7 @@ use super::level::Level;
 use super::link::{CANCEL_LIMIT, exception_of};
 use super::replies::{AnswerResult, Outstanding, Replies, Waiter};
 use super::selection::{self, Selection};
-use super::slot::Slot;
+use super::slot::CallSlot;
 use super::writer::{self, Left, Writers};
 use super::{Args, Peer, Timing, leader};
 use crate::Options;
@@ -299,8 +299,8 @@ impl Multiplexed {
         draft: &Draft<'_>,
         args: Args<'_, 'a>,
         timing: Timing,
-    ) -> Result<Arc<Slot>, SystemException> {
-        let slot = Slot::new();
+    ) -> Result<Arc<CallSlot>, SystemException> {
+        let slot = CallSlot::new();
         let waiter = Waiter::Slot(Arc::clone(&slot));
         self.send_for(Some(waiter), profile, draft, args, timing)?;
         Ok(slot)
@@ -559,7 +559,7 @@ impl Multiplexed {
     }
 
     /// Forgets a call whose answer is no longer awaited, and notifies the other side if that can be done at once.
-    pub(crate) fn cancel(&self, slot: &Slot, options: &Options) {
+    pub(crate) fn cancel(&self, slot: &CallSlot, options: &Options) {
         if let Some((id, call)) = self.replies.forget_slot(slot) {
             self.tell_cancelled(id, &call, Some(options.stall_timeout));
         }

@@ -14,7 +14,7 @@ use oxorb_giop::{
 };
 use oxorb_object::{CompletionStatus, SystemException};
 
-use super::slot::Slot;
+use super::slot::CallSlot;
 use crate::conn::ConnectionEnd;
 use crate::error::raise;
 use crate::threads::lock::Mutex;
@@ -86,7 +86,7 @@ pub(super) enum Waiter {
     Awake,
     /// Thread that sleeps, or is about to.
     Thread(thread::Thread),
-    Slot(Arc<Slot>),
+    Slot(Arc<CallSlot>),
 }
 
 /// Header of a reply.
@@ -226,7 +226,7 @@ impl Replies {
     }
 
     /// Forgets an asynchronous call whose answer is no longer awaited; returns its facts if there is no answer yet.
-    pub(super) fn forget_slot(&self, slot: &Slot) -> Option<(u32, Outstanding)> {
+    pub(super) fn forget_slot(&self, slot: &CallSlot) -> Option<(u32, Outstanding)> {
         let id = slot.id()?;
         let ring = &mut *self.ring.lock();
         let waiting = ring.waiting(id)?;
@@ -544,7 +544,7 @@ impl Ring {
 /// Recipient to be woken.
 enum Wake {
     Thread(thread::Thread),
-    Slot(Arc<Slot>, AnswerResult),
+    Slot(Arc<CallSlot>, AnswerResult),
 }
 
 impl Wake {

@@ -8,7 +8,7 @@ use super::replies::AnswerResult;
 use crate::threads::lock::Mutex;
 
 /// Slot of an asynchronous call.
-pub(crate) struct Slot {
+pub(crate) struct CallSlot {
     /// Request; set when it is sent.
     sent: OnceLock<SentRequest>,
     state: Mutex<State>,
@@ -27,9 +27,9 @@ enum State {
     Taken,
 }
 
-impl Slot {
-    pub(super) fn new() -> Arc<Slot> {
-        Arc::new(Slot { sent: OnceLock::new(), state: Mutex::new(State::Waiting(None)) })
+impl CallSlot {
+    pub(super) fn new() -> Arc<CallSlot> {
+        Arc::new(CallSlot { sent: OnceLock::new(), state: Mutex::new(State::Waiting(None)) })
     }
 
     /// Keeps the request as it is sent.

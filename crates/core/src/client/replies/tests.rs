@@ -62,7 +62,7 @@ fn an_answer_to_a_call_that_was_given_up_reaches_nobody() {
     let replies = Replies::new(RequestIds::OF_OPENER, None);
     let given_up = enter(&replies).unwrap();
     assert!(replies.forget(given_up).is_some());
-    let slot = Slot::new();
+    let slot = CallSlot::new();
     let waits = Waiter::Slot(Arc::clone(&slot));
     let id = replies.enter(CALL, waits, Vec::new()).unwrap();
     slot.keep(id, Vec::new());

@@ -22,7 +22,7 @@ use super::described::Describe;
 use super::ledger::{Bundle, Ledger};
 use super::lowest;
 use super::rule::BeyondBudget;
-use super::slot::{Finished, Slot};
+use super::slot::{BudgetSlot, Finished};
 use super::throttle::{Restraint, Throttling, throttle};
 use super::watcher::overruns;
 use crate::Incident;
@@ -34,7 +34,7 @@ use crate::threads::sync::atomic::Ordering::Relaxed;
 #[derive(Default)]
 pub(crate) struct Desk {
     seen: RefCell<Option<Box<Seen>>>,
-    slot: OnceCell<Arc<Slot>>,
+    slot: OnceCell<Arc<BudgetSlot>>,
     /// Processor time of the thread up to which all is charged; 0 if unknown.
     charged: Cell<u64>,
     /// Start of the last request that [`begin_within`](Self::begin_within) began as [`Begun::Timed`], in nanoseconds of
@@ -365,7 +365,7 @@ impl Desk {
     }
 
     #[inline(always)]
-    fn show(&self, slot: &Slot, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
+    fn show(&self, slot: &BudgetSlot, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
         let before = self.charged.get();
         // If no earlier request was charged, the processor time for reading this request is unknown, and is not
         // charged.
@@ -385,7 +385,8 @@ impl Desk {
     #[cold]
     fn enlist(&self, ledger: &Ledger, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
         know_schedule();
-        let slot = self.slot.get_or_init(|| Arc::new(Slot::new(oxorb_sys::thread::current_id())));
+        let slot =
+            self.slot.get_or_init(|| Arc::new(BudgetSlot::new(oxorb_sys::thread::current_id())));
         ledger.list(slot);
         self.show(slot, client, bundle)
     }
@@ -545,7 +546,7 @@ impl Charged<'_> {
     }
 
     #[cold]
-    fn overran(&self, bundle: Option<&Bundle>, slot: &Slot, finished: &Finished) {
+    fn overran(&self, bundle: Option<&Bundle>, slot: &BudgetSlot, finished: &Finished) {
         if finished.demoted && !rt::restore_demoted() {
             lowest::tell(&self.ledger.watch, || {
                 format!(

@@ -15,7 +15,7 @@ use super::lowest::Lowest;
 use super::overrun::OverrunHooks;
 use super::report::{BudgetSum, BudgetUse};
 use super::rule::{BeyondBudget, Budget, BudgetOf};
-use super::slot::Slot;
+use super::slot::BudgetSlot;
 use super::watcher;
 use crate::monitoring::Watch;
 use crate::threads::lock::Mutex;
@@ -38,7 +38,7 @@ pub(crate) struct Ledger {
     /// Whether a rule demotes, so that requests may belong to another lane.
     pub(super) demotes: AtomicBool,
     pub(super) lowest: Lowest,
-    pub(super) slots: Mutex<Vec<Weak<Slot>>>,
+    pub(super) slots: Mutex<Vec<Weak<BudgetSlot>>>,
     pub(super) quantum: Duration,
     pub(super) hooks: OverrunHooks,
     pub(super) watch: Arc<Watch>,
@@ -241,7 +241,7 @@ impl Ledger {
     }
 
     /// Registers the slot of a thread for the watcher, until the slot is dropped.
-    pub(super) fn list(&self, slot: &Arc<Slot>) {
+    pub(super) fn list(&self, slot: &Arc<BudgetSlot>) {
         let mut slots = self.slots.lock();
         slots.retain(|slot| slot.strong_count() > 0);
         slots.push(Arc::downgrade(slot));

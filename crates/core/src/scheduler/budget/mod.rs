@@ -10,7 +10,7 @@
 //!             -> Begun            result for a request within its budgets whose accounts are cached
 //!             -> Charged          while it runs: its processor time is charged when it ends
 //!             -> Restraint        of a thread (throttle.rs) that is throttled or demoted beyond the budget
-//!        -> Slot (slot.rs)        what the thread runs, for
+//!        -> BudgetSlot (slot.rs)  what the thread runs, for
 //! Watcher (watcher.rs)            each quantum: charges what runs, tells and demotes what overruns
 //! ```
 //!

@@ -9,7 +9,7 @@ use shuttle::thread;
 use super::account::Account;
 use super::bucket::Bucket;
 use super::rule::{Budget, BudgetOf};
-use super::slot::Slot;
+use super::slot::BudgetSlot;
 use crate::sim::model::explore;
 
 /// Fixed time, so that nothing is refilled meanwhile.
@@ -95,7 +95,7 @@ fn each_nanosecond_is_charged_once_and_no_thread_stays_demoted() {
     explore(|| {
         let account = Account::new(0, &BudgetOf::EachClient, Budget::default());
         let account = Arc::new(account);
-        let slot = Arc::new(Slot::new(1));
+        let slot = Arc::new(BudgetSlot::new(1));
         // `cpu` is the processor time of the thread, and `is_low` whether the kernel has demoted it. They are atomics
         // of `std`, so that the model does not explore the orders of their accesses.
         let cpu = Arc::new(AtomicU64::new(0));

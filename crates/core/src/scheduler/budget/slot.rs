@@ -33,7 +33,7 @@ const NONE: u64 = u64::MAX;
 
 /// State of the request that a thread runs.
 #[derive(Debug)]
-pub(crate) struct Slot {
+pub(crate) struct BudgetSlot {
     /// Kernel's id of the thread.
     pub(super) thread: i32,
     word: AtomicU64,
@@ -53,14 +53,14 @@ pub(crate) struct Slot {
 
 /// Request that the watcher inspects, and that cannot end until this value is dropped.
 pub(super) struct Looked<'s> {
-    slot: &'s Slot,
+    slot: &'s BudgetSlot,
     /// Whether the thread is demoted, so that its class and priority have to be restored when the request ends.
     pub(super) demoted: bool,
 }
 
-impl Slot {
-    pub(super) fn new(thread: i32) -> Slot {
-        Slot {
+impl BudgetSlot {
+    pub(super) fn new(thread: i32) -> BudgetSlot {
+        BudgetSlot {
             thread,
             word: AtomicU64::new(IDLE),
             charged: AtomicU64::new(0),
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn what_the_watcher_has_charged_is_not_charged_again() {
-        let slot = Slot::new(1);
+        let slot = BudgetSlot::new(1);
         let account = account();
         assert!(slot.look().is_none(), "it runs nothing");
         assert!(slot.begin(90, 100, 50, &account, &[]));
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn the_watcher_sees_the_accounts_of_the_request_that_runs() {
-        let slot = Slot::new(1);
+        let slot = BudgetSlot::new(1);
         let account = |id| Arc::new(Account::new(id, &BudgetOf::EachClient, Budget::default()));
         let (first, second, third) = (account(1), account(2), account(3));
         let other = |account: &Arc<Account>| Some(Arc::clone(account));

@@ -11,7 +11,7 @@ use super::account::Account;
 use super::ledger::Ledger;
 use super::lowest;
 use super::overrun::Overrun;
-use super::slot::Slot;
+use super::slot::BudgetSlot;
 use crate::Incident;
 use crate::threads::sync::atomic::Ordering;
 use crate::threads::sync::thread;
@@ -48,7 +48,7 @@ pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
 
 impl Ledger {
     /// Inspects the requests of all threads.
-    fn look(&self, slots: &mut Vec<Weak<Slot>>) {
+    fn look(&self, slots: &mut Vec<Weak<BudgetSlot>>) {
         slots.clear();
         slots.extend(self.slots.lock().iter().cloned());
         let now = clock::monotonic_nanoseconds();
@@ -59,7 +59,12 @@ impl Ledger {
 
     /// Charges the request of a thread, and demotes the thread if it overruns. `cpu` returns the processor time of a
     /// thread.
-    pub(super) fn look_at(&self, slot: &Slot, now: u64, cpu: impl FnOnce(i32) -> Option<u64>) {
+    pub(super) fn look_at(
+        &self,
+        slot: &BudgetSlot,
+        now: u64,
+        cpu: impl FnOnce(i32) -> Option<u64>,
+    ) {
         let Some(mut looked) = slot.look() else {
             return;
         };

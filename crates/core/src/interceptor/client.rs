@@ -7,7 +7,7 @@ use oxorb_giop::Response;
 use oxorb_object::{SystemException, TaggedProfile};
 
 use super::contexts::Contexts;
-use super::current::Slots;
+use super::current::SlotValues;
 use super::notes::Notes;
 use super::{Interrupt, Slot};
 use crate::Ref;
@@ -91,7 +91,7 @@ pub struct ClientRequest<'r> {
     pub(super) target: &'r Ref,
     pub(super) operation: &'r str,
     pub(super) response: Response,
-    pub(super) slots: &'r Slots,
+    pub(super) slots: &'r SlotValues,
     pub(super) contexts: &'r mut Contexts,
     pub(super) notes: &'r mut Notes,
 }

@@ -9,7 +9,7 @@ use oxorb_object::{ServiceContext, ServiceContexts};
 
 use super::client::{ClientReply, ClientRequest, Received};
 use super::contexts::Contexts;
-use super::current::Slots;
+use super::current::SlotValues;
 use super::notes::Notes;
 use super::{Interceptors, Interrupt};
 use crate::Ref;
@@ -26,7 +26,7 @@ pub(crate) struct ClientFlow {
     /// Number of interceptors that have completed their starting point, and not run their ending
     /// point.
     passed: usize,
-    slots: Slots,
+    slots: SlotValues,
     contexts: Contexts,
     notes: Notes,
     reply_contexts: RefCell<Contexts>,
@@ -53,7 +53,7 @@ impl ClientFlow {
             response: op.response,
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             passed: 0,
-            slots: Slots::of_thread(),
+            slots: SlotValues::of_thread(),
             contexts: Contexts::default(),
             notes: Notes::default(),
             reply_contexts: RefCell::default(),

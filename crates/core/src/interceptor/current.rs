@@ -33,10 +33,10 @@ pub struct Slot(u32);
 
 /// Values of all slots, in a thread or in a request.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Slots(Vec<Option<Any>>);
+pub(super) struct SlotValues(Vec<Option<Any>>);
 
 thread_local! {
-    static THREAD: RefCell<Slots> = const { RefCell::new(Slots(Vec::new())) };
+    static THREAD: RefCell<SlotValues> = const { RefCell::new(SlotValues(Vec::new())) };
 }
 
 impl Slot {
@@ -66,14 +66,14 @@ impl Slot {
     }
 }
 
-impl Slots {
+impl SlotValues {
     /// Returns a copy of this thread's slots.
-    pub(super) fn of_thread() -> Slots {
+    pub(super) fn of_thread() -> SlotValues {
         THREAD.with_borrow(Clone::clone)
     }
 
     /// Sets these as the thread's slots, and returns the thread's previous ones.
-    pub(super) fn exchange(self) -> Slots {
+    pub(super) fn exchange(self) -> SlotValues {
         THREAD.replace(self)
     }
 

@@ -8,7 +8,7 @@ use oxorb_object::SystemException;
 use oxorb_transport::PeerId;
 
 use super::contexts::Contexts;
-use super::current::Slots;
+use super::current::SlotValues;
 use super::notes::Notes;
 use super::origin::RequestOrigin;
 use super::{Interrupt, Slot};
@@ -118,7 +118,7 @@ pub struct ServerRequest<'r> {
     pub(super) origin: RequestOrigin<'r>,
     pub(super) target: Option<&'r Target>,
     pub(super) servant: Option<AnyServant<'r>>,
-    pub(super) slots: &'r mut Slots,
+    pub(super) slots: &'r mut SlotValues,
     pub(super) contexts: &'r mut Contexts,
     pub(super) notes: &'r mut Notes,
 }

@@ -11,7 +11,7 @@ use oxorb_giop::Request;
 use oxorb_object::{ServiceContext, SystemException};
 
 use super::contexts::Contexts;
-use super::current::Slots;
+use super::current::SlotValues;
 use super::notes::Notes;
 use super::origin::RequestOrigin;
 use super::server::AnyServant;
@@ -61,7 +61,7 @@ struct State {
     /// Number of interceptors that have completed their starting point, and not run their ending
     /// point.
     passed: usize,
-    slots: Slots,
+    slots: SlotValues,
     contexts: Contexts,
     notes: Notes,
     target: Option<Target>,
@@ -74,7 +74,7 @@ struct State {
 pub(crate) struct Entered {
     flow: Arc<ServerFlow>,
     /// The thread's own slots; `None` if no interceptor uses slots.
-    before: Option<Slots>,
+    before: Option<SlotValues>,
 }
 
 /// Decision of the interceptors about an answer.
@@ -257,7 +257,7 @@ impl ServerFlow {
         self.with(|state| {
             // If another thread answers, the slots of that thread do not belong to the request.
             if state.entered == Some(thread::current().id()) {
-                state.slots = Slots::of_thread();
+                state.slots = SlotValues::of_thread();
             }
             while state.passed > 0 {
                 state.passed -= 1;

@@ -21,7 +21,7 @@ pub(crate) type Reply = ReplyIn<'static>;
 /// Reply in the receive buffer of its connection. Dropping it returns the connection.
 pub(crate) struct ReplyIn<'r> {
     orb: OrbHandle<'r>,
-    source: Source<'r>,
+    source: ReplySource<'r>,
     status: ReplyStatus,
     /// Position at which the results begin.
     body: usize,
@@ -43,7 +43,7 @@ enum OrbHandle<'r> {
     Own(Orb),
 }
 
-enum Source<'r> {
+enum ReplySource<'r> {
     /// Receive buffer of this connection, for a fast call.
     Lent(&'r Peer, Option<Box<ClientLink>>),
     /// Receive buffer of this connection.
@@ -85,7 +85,7 @@ impl Reply {
             status: answer.status,
             body: answer.body,
             dialect,
-            source: Source::Link(Arc::clone(peer), Some(link)),
+            source: ReplySource::Link(Arc::clone(peer), Some(link)),
         }
     }
 
@@ -96,7 +96,7 @@ impl Reply {
             status: answer.header.status,
             body: answer.header.body,
             dialect: answer.dialect,
-            source: Source::Memory(answer.message, answer.context, answer.gap),
+            source: ReplySource::Memory(answer.message, answer.context, answer.gap),
         }
     }
 
@@ -113,7 +113,7 @@ impl Reply {
             status: parsed.status,
             body: parsed.body,
             dialect,
-            source: Source::Memory(message.into(), None, None),
+            source: ReplySource::Memory(message.into(), None, None),
         })
     }
 }
@@ -130,7 +130,7 @@ impl<'r> ReplyIn<'r> {
     ) -> ReplyIn<'r> {
         ReplyIn {
             orb: OrbHandle::Lent(orb),
-            source: Source::Lent(peer, Some(link)),
+            source: ReplySource::Lent(peer, Some(link)),
             status: ReplyStatus::NO_EXCEPTION,
             body,
             dialect,
@@ -258,9 +258,9 @@ impl<'r> ReplyIn<'r> {
             (d.position(), length)
         };
         let message = match &mut self.source {
-            Source::Memory(message, _, None) => std::mem::take(message),
-            Source::Memory(message, _, Some(gap)) => gap.into_whole(message).into(),
-            Source::Lent(_, link) | Source::Link(_, link) => {
+            ReplySource::Memory(message, _, None) => std::mem::take(message),
+            ReplySource::Memory(message, _, Some(gap)) => gap.into_whole(message).into(),
+            ReplySource::Lent(_, link) | ReplySource::Link(_, link) => {
                 link.as_mut().expect("held until the reply is dropped").inbox.take()
             }
         };
@@ -295,10 +295,10 @@ impl<'r> ReplyIn<'r> {
     #[inline(always)]
     fn frame(&self) -> Frame<'_> {
         match &self.source {
-            Source::Lent(_, link) | Source::Link(_, link) => {
+            ReplySource::Lent(_, link) | ReplySource::Link(_, link) => {
                 link.as_ref().expect("held until the reply is dropped").inbox.frame()
             }
-            Source::Memory(message, context, gap) => {
+            ReplySource::Memory(message, context, gap) => {
                 Frame::parse_lent(message, context.as_ref(), gap.as_deref()).expect("parsed before")
             }
         }
@@ -317,19 +317,19 @@ impl<'r> ReplyIn<'r> {
 impl Drop for ReplyIn<'_> {
     fn drop(&mut self) {
         match &mut self.source {
-            Source::Lent(peer, link) => {
+            ReplySource::Lent(peer, link) => {
                 if let Some(link) = link.take() {
                     peer.give_back_last(link);
                     probe::stamp(Stage::CallEnded);
                 }
             }
-            Source::Link(peer, link) => {
+            ReplySource::Link(peer, link) => {
                 if let Some(link) = link.take() {
                     peer.give_back(link);
                     probe::stamp(Stage::CallEnded);
                 }
             }
-            Source::Memory(message, ..) => put_buffer(std::mem::take(message).into_buffer().0),
+            ReplySource::Memory(message, ..) => put_buffer(std::mem::take(message).into_buffer().0),
         }
     }
 }

@@ -19,12 +19,12 @@ pub(crate) struct StandInReactor(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    watched: BTreeMap<u64, (Source, Option<Armed>)>,
+    watched: BTreeMap<u64, (WatchedSource, Option<Armed>)>,
     woken: bool,
 }
 
 #[derive(Clone)]
-enum Source {
+enum WatchedSource {
     Link(Arc<dyn Link>),
     Reactor(StandInReactor),
 }
@@ -37,9 +37,9 @@ impl StandInReactor {
             let armed = state.watched.iter().filter(|(_, (_, armed))| armed.is_some());
             armed.map(|(token, (source, _))| (*token, source.clone())).collect()
         };
-        let ready = |source: &Source| match source {
-            Source::Link(link) => link.has_input().unwrap_or(true),
-            Source::Reactor(reactor) => reactor.has_report(),
+        let ready = |source: &WatchedSource| match source {
+            WatchedSource::Link(link) => link.has_input().unwrap_or(true),
+            WatchedSource::Reactor(reactor) => reactor.has_report(),
         };
         armed.into_iter().find(|(_, source)| ready(source)).map(|(token, _)| token)
     }
@@ -70,7 +70,7 @@ impl StandInReactor {
 
 impl Reactor for StandInReactor {
     fn add(&self, link: &Arc<dyn Link>, Token(token): Token, armed: Armed) -> io::Result<()> {
-        let watched = (Source::Link(Arc::clone(link)), Some(armed));
+        let watched = (WatchedSource::Link(Arc::clone(link)), Some(armed));
         self.0.lock().watched.insert(token, watched);
         touch();
         Ok(())
@@ -92,7 +92,7 @@ impl Reactor for StandInReactor {
 
     fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {
         let mut state = self.0.lock();
-        let is_it = |source: &Source| matches!(source, Source::Link(it) if Arc::ptr_eq(it, link));
+        let is_it = |source: &WatchedSource| matches!(source, WatchedSource::Link(it) if Arc::ptr_eq(it, link));
         let (gone, kept) = std::mem::take(&mut state.watched)
             .into_iter()
             .partition(|(_, (source, _))| is_it(source));
@@ -118,7 +118,7 @@ impl Reactor for StandInReactor {
 
     fn watch(&self, other: &dyn Reactor, Token(token): Token, how: Watch) -> io::Result<()> {
         let armed = (how == Watch::Arm).then_some(Armed::Once);
-        let watched = (Source::Reactor(other.model()), armed);
+        let watched = (WatchedSource::Reactor(other.model()), armed);
         self.0.lock().watched.insert(token, watched);
         touch();
         Ok(())

@@ -19,12 +19,12 @@ const IDLE: Duration = Duration::from_secs(10);
 pub(crate) struct Alarms {
     threads: Arc<Threads>,
     priority: Option<Priority>,
-    state: Mutex<State>,
+    state: Mutex<AlarmsState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct AlarmsState {
     tasks: BTreeMap<AlarmKey, Waker>,
     next: u64,
     running: bool,
@@ -100,7 +100,7 @@ impl Alarms {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AlarmsState> {
         self.state.lock()
     }
 }

@@ -75,7 +75,7 @@ pub struct InFlight {
     retries: u32,
     /// Slot and target of the last sending.
     sent: Option<(Arc<CallSlot>, Target)>,
-    state: State,
+    state: CallState,
     /// Alarm that wakes the waiting task when the time it waits for has come.
     alarm: Option<Alarm>,
     /// Record of the call for client interceptors; `None` if there are none.
@@ -84,7 +84,7 @@ pub struct InFlight {
     metered: Option<Metered>,
 }
 
-enum State {
+enum CallState {
     /// The slot will receive the answer.
     Sent,
     /// A servant of this process answers later.
@@ -124,7 +124,7 @@ pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) 
         resends: 0,
         retries: 0,
         sent: None,
-        state: State::Settled(None),
+        state: CallState::Settled(None),
         alarm: None,
         flow: None,
         metered: Metered::begin(reference),
@@ -226,7 +226,7 @@ impl InFlight {
     /// and does not take the answer.
     pub fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.poll(context).map(|reply| {
-            self.state = State::Settled(Some(reply));
+            self.state = CallState::Settled(Some(reply));
         })
     }
 
@@ -237,9 +237,9 @@ impl InFlight {
     }
 
     fn block(&mut self) -> Result<Reply, SystemException> {
-        if let (State::Kept(mailbox), Some(timing)) = (&self.state, self.timing) {
+        if let (CallState::Kept(mailbox), Some(timing)) = (&self.state, self.timing) {
             let reply = local::wait(self.reference.orb(), mailbox, timing);
-            self.state = State::Arrived(reply);
+            self.state = CallState::Arrived(reply);
         }
         wait_until(|context| self.poll(context))
     }
@@ -247,8 +247,8 @@ impl InFlight {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Reply, SystemException>> {
         loop {
             let orb = self.reference.orb();
-            self.state = match mem::replace(&mut self.state, State::Settled(None)) {
-                State::Settled(reply) => {
+            self.state = match mem::replace(&mut self.state, CallState::Settled(None)) {
+                CallState::Settled(reply) => {
                     let reply =
                         reply.expect("an asynchronous call was polled after it had completed");
                     if let Some(metered) = self.metered.take() {
@@ -256,56 +256,58 @@ impl InFlight {
                     }
                     return Poll::Ready(reply);
                 }
-                State::Arrived(reply) => match self.complete(reply) {
+                CallState::Arrived(reply) => match self.complete(reply) {
                     Ok(state) => state,
                     Err(exception) => self.failed(exception),
                 },
-                State::Sent => match self.poll_slot(context) {
-                    Poll::Ready(reply) => State::Arrived(reply),
-                    Poll::Pending => return self.stay(State::Sent),
+                CallState::Sent => match self.poll_slot(context) {
+                    Poll::Ready(reply) => CallState::Arrived(reply),
+                    Poll::Pending => return self.stay(CallState::Sent),
                 },
-                State::Kept(mailbox) => match (mailbox.poll(context), self.deadline()) {
-                    (Poll::Ready(message), _) => State::Arrived(local::answered(orb, message)),
+                CallState::Kept(mailbox) => match (mailbox.poll(context), self.deadline()) {
+                    (Poll::Ready(message), _) => CallState::Arrived(local::answered(orb, message)),
                     (Poll::Pending, Some(over)) if over <= clock::now() => {
                         mailbox.close();
-                        State::Arrived(Err(raise::timeout(CompletionStatus::Maybe)))
+                        CallState::Arrived(Err(raise::timeout(CompletionStatus::Maybe)))
                     }
                     (Poll::Pending, over) => {
                         self.alarm =
                             over.and_then(|at| orb.alarms(self.priority).set(at, context.waker()));
-                        return self.stay(State::Kept(mailbox));
+                        return self.stay(CallState::Kept(mailbox));
                     }
                 },
-                State::Held(reply, start) => match start.saturating_sub(time::utc_now()) {
-                    0 => State::Settled(Some(Ok(reply))),
+                CallState::Held(reply, start) => match start.saturating_sub(time::utc_now()) {
+                    0 => CallState::Settled(Some(Ok(reply))),
                     left => {
                         let at = clock::now() + time::duration(left);
                         match self.wait_for(at, context) {
-                            true => return self.stay(State::Held(reply, start)),
-                            false => State::Held(reply, start),
+                            true => return self.stay(CallState::Held(reply, start)),
+                            false => CallState::Held(reply, start),
                         }
                     }
                 },
-                State::Paused(_, exception) if orb.is_closing() => {
-                    State::Settled(Some(Err(exception)))
+                CallState::Paused(_, exception) if orb.is_closing() => {
+                    CallState::Settled(Some(Err(exception)))
                 }
-                State::Paused(until, failure) if until <= clock::now() => match self.send_again() {
-                    Ok(state) => state,
-                    // The earlier failure tells the caller more than the time-out of the retry.
-                    Err(late) if late.kind == SystemExceptionKind::Timeout => {
-                        State::Settled(Some(Err(failure)))
+                CallState::Paused(until, failure) if until <= clock::now() => {
+                    match self.send_again() {
+                        Ok(state) => state,
+                        // The earlier failure tells the caller more than the time-out of the retry.
+                        Err(late) if late.kind == SystemExceptionKind::Timeout => {
+                            CallState::Settled(Some(Err(failure)))
+                        }
+                        Err(exception) => self.failed(exception),
                     }
-                    Err(exception) => self.failed(exception),
-                },
-                State::Paused(until, exception) => match self.wait_for(until, context) {
-                    true => return self.stay(State::Paused(until, exception)),
-                    false => State::Paused(until, exception),
+                }
+                CallState::Paused(until, exception) => match self.wait_for(until, context) {
+                    true => return self.stay(CallState::Paused(until, exception)),
+                    false => CallState::Paused(until, exception),
                 },
             };
         }
     }
 
-    fn stay<T>(&mut self, state: State) -> Poll<T> {
+    fn stay<T>(&mut self, state: CallState) -> Poll<T> {
         self.state = state;
         Poll::Pending
     }
@@ -348,7 +350,7 @@ impl InFlight {
         timing: Timing,
         op: Operation<'_>,
         args: Args<'_, 'a>,
-    ) -> Result<State, SystemException> {
+    ) -> Result<CallState, SystemException> {
         if self.policies().retry.times > 0 {
             self.again = Again::of(&self.reference, op, args)?.map(Box::new);
         }
@@ -361,7 +363,7 @@ impl InFlight {
         timing: Timing,
         op: Operation<'_>,
         args: Args<'_, 'a>,
-    ) -> Result<State, SystemException> {
+    ) -> Result<CallState, SystemException> {
         self.sent = None;
         loop {
             self.flow = ClientFlow::of(&self.reference, op);
@@ -377,12 +379,12 @@ impl InFlight {
                 .start(args)
         })?;
         Ok(match launched {
-            Launched::Ended(None) => State::Settled(None),
-            Launched::Ended(Some(reply)) => State::Arrived(Ok(reply)),
-            Launched::Kept(mailbox) => State::Kept(mailbox),
+            Launched::Ended(None) => CallState::Settled(None),
+            Launched::Ended(Some(reply)) => CallState::Arrived(Ok(reply)),
+            Launched::Kept(mailbox) => CallState::Kept(mailbox),
             Launched::Sent(slot, target) => {
                 self.sent = Some((slot, target));
-                State::Sent
+                CallState::Sent
             }
         })
     }
@@ -411,7 +413,7 @@ impl InFlight {
     fn complete(
         &mut self,
         reply: Result<Reply, SystemException>,
-    ) -> Result<State, SystemException> {
+    ) -> Result<CallState, SystemException> {
         let closed = match (&reply, &self.sent) {
             (Err(lost), Some((_, to))) if *lost == raise::CONNECT_FAILED => {
                 to.route.turn_from(to.profile);
@@ -442,8 +444,8 @@ impl InFlight {
             ReplyMeaning::Answer(reply) => {
                 self.bind();
                 Ok(match self.policies().reply_start {
-                    None => State::Settled(Some(Ok(reply))),
-                    Some(start) => State::Held(reply, start),
+                    None => CallState::Settled(Some(Ok(reply))),
+                    Some(start) => CallState::Held(reply, start),
                 })
             }
             ReplyMeaning::Moved(ior, permanent) => {
@@ -467,23 +469,23 @@ impl InFlight {
     }
 
     /// Ends the call, unless policy requires a retry and the request certainly did not run.
-    fn failed(&mut self, exception: SystemException) -> State {
+    fn failed(&mut self, exception: SystemException) -> CallState {
         let pause = self.timing.filter(|_| self.again.is_some()).and_then(|timing| {
             let retry = &self.policies().retry;
             pause(retry, self.retries, &exception, timing, self.reference.orb().shared())
         });
         match pause {
-            None => State::Settled(Some(Err(exception))),
+            None => CallState::Settled(Some(Err(exception))),
             Some(pause) => {
                 self.retries += 1;
-                State::Paused(clock::now() + pause, exception)
+                CallState::Paused(clock::now() + pause, exception)
             }
         }
     }
 
     /// Sends the same arguments to the current target of calls. They are the octets that were sent before, so both
     /// targets must use the same encoding; otherwise the caller has to repeat the call.
-    fn send_on(&mut self) -> Result<State, SystemException> {
+    fn send_on(&mut self) -> Result<CallState, SystemException> {
         if self.again.is_none() {
             let sent = self.sent.as_ref();
             let again = sent.and_then(|(slot, target)| Again::of_sent(slot, target));
@@ -492,7 +494,7 @@ impl InFlight {
         self.send_again()
     }
 
-    fn send_again(&mut self) -> Result<State, SystemException> {
+    fn send_again(&mut self) -> Result<CallState, SystemException> {
         let timing = self.timing.ok_or(raise::FORWARDED)?;
         let again = self.again.take().ok_or(raise::FORWARDED)?;
         let sent = match self.reference.route() {
@@ -513,12 +515,14 @@ impl Drop for InFlight {
         if let Some(metered) = self.metered.take() {
             match &self.state {
                 // The answer is there, although the caller has not looked at it.
-                State::Settled(Some(reply)) => metered.answered(&self.reference, reply.as_ref()),
-                State::Held(reply, _) => metered.answered(&self.reference, Ok(reply)),
+                CallState::Settled(Some(reply)) => {
+                    metered.answered(&self.reference, reply.as_ref())
+                }
+                CallState::Held(reply, _) => metered.answered(&self.reference, Ok(reply)),
                 _ => metered.abandoned(&self.reference),
             }
         }
-        if let State::Kept(mailbox) = &self.state {
+        if let CallState::Kept(mailbox) = &self.state {
             mailbox.close();
         }
         if let Some((slot, target)) = &self.sent
@@ -534,7 +538,7 @@ impl fmt::Debug for InFlight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InFlight")
             .field("to", &self.reference)
-            .field("answered", &matches!(self.state, State::Settled(_)))
+            .field("answered", &matches!(self.state, CallState::Settled(_)))
             .finish()
     }
 }

@@ -24,12 +24,12 @@ pub(crate) struct Cache {
     threads: Arc<Threads>,
     /// Number of connections that take one call at a time, in use or not.
     open: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct CacheState {
     peers: Vec<Weak<Peer>>,
     /// Whether a thread checks idle connections.
     watched: bool,
@@ -110,7 +110,7 @@ impl Cache {
         self.changed.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CacheState> {
         self.state.lock()
     }
 }

@@ -37,12 +37,12 @@ const IDLE: Duration = Duration::from_secs(10);
 pub(crate) struct Deliveries {
     threads: Arc<Threads>,
     priority: Option<Priority>,
-    state: Mutex<State>,
+    state: Mutex<DeliveriesState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct DeliveriesState {
     /// Queues by server: those that a thread works on, and those that are ready.
     queues: HashMap<ServerNumber, VecDeque<Work>>,
     /// Servers whose queues no thread works on yet.
@@ -127,12 +127,15 @@ impl Deliveries {
         }
     }
 
-    fn work(&self, state: MutexGuard<'_, State>) {
+    fn work(&self, state: MutexGuard<'_, DeliveriesState>) {
         drop(self.work_on(state));
     }
 
     /// Works on queues until no queue is left without a thread.
-    fn work_on<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+    fn work_on<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, DeliveriesState>,
+    ) -> MutexGuard<'s, DeliveriesState> {
         while let Some(server) = state.ready.pop_front() {
             let work = state.queues.get_mut(&server).and_then(VecDeque::pop_front);
             drop(state);

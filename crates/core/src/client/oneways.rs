@@ -42,12 +42,12 @@ pub struct Buffered {
 /// Buffer for one server and level.
 #[derive(Default)]
 pub(crate) struct OnewayBuffer {
-    state: Mutex<State>,
+    state: Mutex<OnewayState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct OnewayState {
     /// Complete messages, one after the other.
     octets: Vec<u8>,
     waiting: u64,
@@ -254,7 +254,7 @@ impl OnewayBuffer {
     }
 }
 
-impl State {
+impl OnewayState {
     /// Reports whether the waiting oneways must be sent now, regardless of the time. `half` is half of the buffer's
     /// capacity, in octets.
     fn is_due(&self, constraint: BufferingConstraint, half: usize) -> bool {

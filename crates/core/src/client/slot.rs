@@ -11,7 +11,7 @@ use crate::threads::lock::Mutex;
 pub(crate) struct CallSlot {
     /// Request; set when it is sent.
     sent: OnceLock<SentRequest>,
-    state: Mutex<State>,
+    state: Mutex<CallSlotState>,
 }
 
 /// Request that was sent.
@@ -21,7 +21,7 @@ struct SentRequest {
     request: Vec<u8>,
 }
 
-enum State {
+enum CallSlotState {
     Waiting(Option<Waker>),
     Done(AnswerResult),
     Taken,
@@ -29,7 +29,10 @@ enum State {
 
 impl CallSlot {
     pub(super) fn new() -> Arc<CallSlot> {
-        Arc::new(CallSlot { sent: OnceLock::new(), state: Mutex::new(State::Waiting(None)) })
+        Arc::new(CallSlot {
+            sent: OnceLock::new(),
+            state: Mutex::new(CallSlotState::Waiting(None)),
+        })
     }
 
     /// Keeps the request as it is sent.
@@ -49,26 +52,26 @@ impl CallSlot {
 
     /// Reports whether there is no answer yet.
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(*self.state.lock(), State::Waiting(_))
+        matches!(*self.state.lock(), CallSlotState::Waiting(_))
     }
 
     /// Returns the answer, if it has arrived; otherwise `waker` is woken when it arrives.
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<AnswerResult> {
         let mut state = self.state.lock();
-        match mem::replace(&mut *state, State::Taken) {
-            State::Done(answer) => Poll::Ready(answer),
-            State::Waiting(_) => {
-                *state = State::Waiting(Some(waker.clone()));
+        match mem::replace(&mut *state, CallSlotState::Taken) {
+            CallSlotState::Done(answer) => Poll::Ready(answer),
+            CallSlotState::Waiting(_) => {
+                *state = CallSlotState::Waiting(Some(waker.clone()));
                 Poll::Pending
             }
-            State::Taken => panic!("an AsyncReply was polled after it had completed"),
+            CallSlotState::Taken => panic!("an AsyncReply was polled after it had completed"),
         }
     }
 
     /// Completes the call, and wakes its task.
     pub(super) fn finish(&self, answer: AnswerResult) {
-        let before = mem::replace(&mut *self.state.lock(), State::Done(answer));
-        if let State::Waiting(Some(waker)) = before {
+        let before = mem::replace(&mut *self.state.lock(), CallSlotState::Done(answer));
+        if let CallSlotState::Waiting(Some(waker)) = before {
             waker.wake();
         }
     }

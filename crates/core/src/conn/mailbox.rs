@@ -28,10 +28,10 @@ pub(crate) enum CollocatedReply {
 
 /// Holds one reply message, at most once.
 #[derive(Default)]
-pub(crate) struct Mailbox(Mutex<State>);
+pub(crate) struct Mailbox(Mutex<MailboxState>);
 
 #[derive(Default)]
-enum State {
+enum MailboxState {
     /// State before the answer; no task waits.
     #[default]
     Empty,
@@ -47,40 +47,40 @@ impl Mailbox {
     /// Delivers the answer.
     pub(crate) fn deliver(&self, message: Vec<u8>) {
         let mut state = self.0.lock();
-        match mem::replace(&mut *state, State::Closed) {
-            State::Empty => *state = State::Arrived(message),
-            State::Awaited(waker) => {
-                *state = State::Arrived(message);
+        match mem::replace(&mut *state, MailboxState::Closed) {
+            MailboxState::Empty => *state = MailboxState::Arrived(message),
+            MailboxState::Awaited(waker) => {
+                *state = MailboxState::Arrived(message);
                 drop(state);
                 waker.wake();
             }
-            State::Forwarding(forwarder) => {
+            MailboxState::Forwarding(forwarder) => {
                 drop(state);
                 forwarder.deliver(message);
             }
-            State::Arrived(_) | State::Closed => {}
+            MailboxState::Arrived(_) | MailboxState::Closed => {}
         }
     }
 
     /// Forwards the answer over `forwarder`, at once if it has arrived.
     pub(crate) fn send_on(&self, forwarder: Box<dyn ReplyForwarder>) {
         let mut state = self.0.lock();
-        match mem::replace(&mut *state, State::Closed) {
-            State::Arrived(message) => {
+        match mem::replace(&mut *state, MailboxState::Closed) {
+            MailboxState::Arrived(message) => {
                 drop(state);
                 forwarder.deliver(message);
             }
-            _ => *state = State::Forwarding(forwarder),
+            _ => *state = MailboxState::Forwarding(forwarder),
         }
     }
 
     /// Returns the answer if it has arrived; otherwise registers the task of `context`.
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Vec<u8>> {
         let mut state = self.0.lock();
-        match mem::replace(&mut *state, State::Closed) {
-            State::Arrived(message) => Poll::Ready(message),
+        match mem::replace(&mut *state, MailboxState::Closed) {
+            MailboxState::Arrived(message) => Poll::Ready(message),
             _ => {
-                *state = State::Awaited(context.waker().clone());
+                *state = MailboxState::Awaited(context.waker().clone());
                 Poll::Pending
             }
         }
@@ -110,15 +110,15 @@ impl Mailbox {
 
     /// Closes the mailbox: the answer is no longer awaited.
     pub(crate) fn close(&self) {
-        *self.0.lock() = State::Closed;
+        *self.0.lock() = MailboxState::Closed;
     }
 
     /// Reports whether the answer is no longer awaited.
     pub(crate) fn is_closed(&self) -> bool {
         match &*self.0.lock() {
-            State::Closed => true,
-            State::Forwarding(forwarder) => forwarder.is_cancelled(),
-            State::Empty | State::Awaited(_) | State::Arrived(_) => false,
+            MailboxState::Closed => true,
+            MailboxState::Forwarding(forwarder) => forwarder.is_cancelled(),
+            MailboxState::Empty | MailboxState::Awaited(_) | MailboxState::Arrived(_) => false,
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::{Orb, Ref, Servant};
 pub(crate) struct ServerFlow {
     interceptors: Arc<Interceptors>,
     /// State of application interceptors; unused if there are none.
-    state: Mutex<State>,
+    state: Mutex<ServerFlowState>,
     /// Number of the thread whose request the scheduler has admitted; 0 for none.
     scheduled: AtomicU64,
     /// Start of the request, for an ORB that counts requests.
@@ -57,7 +57,7 @@ fn thread_number() -> u64 {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ServerFlowState {
     /// Number of interceptors that have completed their starting point, and not run their ending
     /// point.
     passed: usize,
@@ -334,7 +334,7 @@ impl ServerFlow {
         written
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut ServerFlowState) -> T) -> T {
         // A panic of an interceptor leaves the state consistent, so later points may use it.
         let mut state = self.state.lock();
         act(&mut state)
@@ -366,7 +366,7 @@ impl Drop for Entered {
     }
 }
 
-impl State {
+impl ServerFlowState {
     fn request<'s>(
         &'s mut self,
         view: View<'s>,

@@ -15,14 +15,14 @@ const LAST_HOOKS: Duration = Duration::from_secs(30);
 /// Hooks of [`Orb::before_shutdown`].
 #[derive(Default)]
 pub(super) struct ExitHooks {
-    state: Mutex<State>,
+    state: Mutex<HooksState>,
     ran: Condvar,
 }
 
 type Hook = Box<dyn FnOnce(&Orb) + Send>;
 
 #[derive(Default)]
-struct State {
+struct HooksState {
     hooks: Vec<Hook>,
     /// Thread that runs hooks now.
     runner: Option<ThreadId>,
@@ -56,7 +56,7 @@ impl ExitHooks {
         self.ran.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HooksState> {
         self.state.lock()
     }
 }

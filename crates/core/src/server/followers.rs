@@ -18,11 +18,11 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Threads without a connection, and connections assigned to them.
 pub(crate) struct Followers<C> {
-    state: Mutex<State<C>>,
+    state: Mutex<FollowersState<C>>,
     came: Condvar,
 }
 
-struct State<C> {
+struct FollowersState<C> {
     /// Connections for the next waiting threads.
     connections: VecDeque<C>,
     threads: usize,
@@ -36,7 +36,7 @@ struct State<C> {
 impl<C> Default for Followers<C> {
     fn default() -> Self {
         Followers {
-            state: Mutex::new(State {
+            state: Mutex::new(FollowersState {
                 connections: VecDeque::new(),
                 threads: 0,
                 idle: 0,

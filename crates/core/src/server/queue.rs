@@ -23,7 +23,7 @@ const AHEAD: usize = 4096;
 
 /// Queue of `T`, bounded in number and octets.
 pub(crate) struct Queue<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<QueueState<T>>,
     came: Condvar,
     /// Number of reserved positions, for threads that do not take the lock.
     taken: AtomicUsize,
@@ -31,7 +31,7 @@ pub(crate) struct Queue<T> {
     max_octets: usize,
 }
 
-struct State<T> {
+struct QueueState<T> {
     /// Requests ordered by urgency, in a heap, so that each costs logarithmic time.
     urgent: BinaryHeap<Urgent<T>>,
     /// Requests without urgency, which come after those, in the order of their arrival.
@@ -87,7 +87,7 @@ impl<T> Ord for Urgent<T> {
 impl<T> Queue<T> {
     pub(crate) fn new(max_requests: usize, max_octets: usize) -> Queue<T> {
         Queue {
-            state: Mutex::new(State {
+            state: Mutex::new(QueueState {
                 urgent: BinaryHeap::new(),
                 others: VecDeque::with_capacity(max_requests.min(AHEAD)),
                 urgent_yielding: BTreeMap::new(),
@@ -129,7 +129,7 @@ impl<T> Queue<T> {
         self.take_place(&mut self.state.lock(), octets);
     }
 
-    fn take_place(&self, state: &mut State<T>, octets: usize) {
+    fn take_place(&self, state: &mut QueueState<T>, octets: usize) {
         state.octets += octets;
         self.taken.fetch_add(1, Ordering::SeqCst);
     }
@@ -219,17 +219,17 @@ impl<T> Queue<T> {
         Some(self.leave(&mut state, waiting))
     }
 
-    fn has_room(&self, state: &State<T>, octets: usize) -> bool {
+    fn has_room(&self, state: &QueueState<T>, octets: usize) -> bool {
         self.taken.load(Ordering::SeqCst) < self.max_requests
             && state.octets + octets <= self.max_octets
     }
 
-    fn next(&self, state: &mut State<T>) -> Option<T> {
+    fn next(&self, state: &mut QueueState<T>) -> Option<T> {
         let next = state.next_urgent().or_else(|| state.next_other())?;
         Some(self.leave(state, next))
     }
 
-    fn leave(&self, state: &mut State<T>, next: Waiting<T>) -> T {
+    fn leave(&self, state: &mut QueueState<T>, next: Waiting<T>) -> T {
         state.octets -= next.octets;
         let last = self.taken.fetch_sub(1, Ordering::SeqCst) == 1;
         if last && state.closed {
@@ -262,7 +262,7 @@ impl<T> Queue<T> {
     }
 }
 
-impl<T> State<T> {
+impl<T> QueueState<T> {
     fn next_urgent(&mut self) -> Option<Waiting<T>> {
         let yielding = self.urgent_yielding.last_key_value().map(|(rank, _)| *rank);
         match (self.urgent.peek().map(|urgent| urgent.rank), yielding) {

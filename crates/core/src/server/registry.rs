@@ -24,7 +24,7 @@ const PURGE_AFTER: Duration = Duration::from_secs(1);
 /// Registry of one ORB's open server connections. Used when a connection begins and ends, never per
 /// request.
 pub(crate) struct Registry {
-    state: Mutex<State>,
+    state: Mutex<RegistryState>,
     /// Whether no further connection is admitted. Written under the lock; read without it by
     /// threads that check on each tick, which must not wait for threads of other lanes.
     closing: AtomicBool,
@@ -39,7 +39,7 @@ pub(crate) struct Registry {
 }
 
 #[derive(Default)]
-struct State {
+struct RegistryState {
     next_id: u64,
     links: HashMap<u64, Entry>,
     clients: HashMap<PeerId, Arc<Client>>,
@@ -161,7 +161,7 @@ impl Registry {
 
     fn enter(
         &self,
-        state: &mut State,
+        state: &mut RegistryState,
         link: &Arc<dyn Link>,
         client: Option<Arc<Client>>,
         purged: Option<String>,
@@ -192,7 +192,7 @@ impl Registry {
     /// within a message, in this order, and of these the one that has waited longest.
     fn purge_at(
         &self,
-        state: &mut State,
+        state: &mut RegistryState,
         now: u64,
         which: impl Fn(&Entry) -> bool,
     ) -> Option<String> {
@@ -347,7 +347,7 @@ impl Registry {
     }
 
     /// Removes a client without connections.
-    fn forget(&self, state: &mut State, identity: &PeerId) {
+    fn forget(&self, state: &mut RegistryState, identity: &PeerId) {
         if let Some(client) = state.clients.get(identity)
             && client.connections.load(Ordering::Relaxed) == 0
         {
@@ -403,7 +403,7 @@ impl Registry {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RegistryState> {
         self.state.lock()
     }
 }

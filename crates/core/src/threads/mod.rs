@@ -98,10 +98,10 @@ impl Threads {
 /// Set of `T`, one for each priority of calls, so that calls of different priorities do not wait for each other.
 pub(crate) struct ByPriority<T> {
     make: Box<dyn Fn(Option<Priority>) -> T + Send + Sync>,
-    state: Mutex<State<T>>,
+    state: Mutex<PrioritiesState<T>>,
 }
 
-struct State<T> {
+struct PrioritiesState<T> {
     made: Vec<(Option<Priority>, Arc<T>)>,
     closed: bool,
 }
@@ -119,7 +119,7 @@ impl<T: Ends> ByPriority<T> {
     pub(crate) fn new(make: impl Fn(Option<Priority>) -> T + Send + Sync + 'static) -> Self {
         ByPriority {
             make: Box::new(make),
-            state: Mutex::new(State { made: Vec::new(), closed: false }),
+            state: Mutex::new(PrioritiesState { made: Vec::new(), closed: false }),
         }
     }
 

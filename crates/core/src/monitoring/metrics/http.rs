@@ -34,10 +34,10 @@ pub(super) struct HttpExchange {
     stream: TcpStream,
     /// Time at which the exchange ends at the latest.
     pub(super) until: Instant,
-    state: State,
+    state: HttpState,
 }
 
-enum State {
+enum HttpState {
     /// Octets of the request, whose head is not complete.
     Request(Vec<u8>),
     /// Response, and the number of its octets that were sent.
@@ -49,7 +49,7 @@ enum State {
 /// Result of a part of an exchange.
 enum Progress {
     /// The next part may begin.
-    Next(State),
+    Next(HttpState),
     /// The socket has to be ready first.
     Waits,
     Over,
@@ -57,17 +57,17 @@ enum Progress {
 
 impl HttpExchange {
     pub(super) fn new(stream: TcpStream, until: Instant) -> HttpExchange {
-        HttpExchange { stream, until, state: State::Request(Vec::new()) }
+        HttpExchange { stream, until, state: HttpState::Request(Vec::new()) }
     }
 
     /// Returns the descriptor to wait for, and whether for input.
     pub(super) fn needs(&self) -> (BorrowedFd<'_>, bool) {
-        (self.stream.as_fd(), !matches!(self.state, State::Response(..)))
+        (self.stream.as_fd(), !matches!(self.state, HttpState::Response(..)))
     }
 
     /// Reports whether the client has the whole response, as far as this side knows.
     pub(super) fn is_answered(&self) -> bool {
-        matches!(self.state, State::Parting(_))
+        matches!(self.state, HttpState::Parting(_))
     }
 
     /// Continues as far as possible without waiting; returns false if the exchange is over. `page` returns the page, or
@@ -75,9 +75,9 @@ impl HttpExchange {
     pub(super) fn go_on(&mut self, page: &dyn Fn() -> Option<String>) -> bool {
         loop {
             let progress = match &mut self.state {
-                State::Request(head) => receive(&self.stream, head, page),
-                State::Response(octets, sent) => send(&self.stream, octets, sent),
-                State::Parting(discarded) => discard(&self.stream, discarded),
+                HttpState::Request(head) => receive(&self.stream, head, page),
+                HttpState::Response(octets, sent) => send(&self.stream, octets, sent),
+                HttpState::Parting(discarded) => discard(&self.stream, discarded),
             };
             match progress {
                 Ok(Progress::Next(state)) => self.state = state,
@@ -102,11 +102,11 @@ fn receive(
             return Ok(Progress::Over);
         }
         if is_complete(&head[seen..]) {
-            return Ok(Progress::Next(State::Response(answer(head, page), 0)));
+            return Ok(Progress::Next(HttpState::Response(answer(head, page), 0)));
         }
     }
     let refusal = response("431 Request Header Fields Too Large", "text/plain", "", true);
-    Ok(Progress::Next(State::Response(refusal, 0)))
+    Ok(Progress::Next(HttpState::Response(refusal, 0)))
 }
 
 fn send(stream: &TcpStream, octets: &[u8], sent: &mut usize) -> io::Result<Progress> {
@@ -114,7 +114,7 @@ fn send(stream: &TcpStream, octets: &[u8], sent: &mut usize) -> io::Result<Progr
         *sent += socket::send_now(stream, &[IoSlice::new(&octets[*sent..])])?;
     }
     socket::shutdown(stream, Shutdown::Write)?;
-    Ok(Progress::Next(State::Parting(0)))
+    Ok(Progress::Next(HttpState::Parting(0)))
 }
 
 fn discard(stream: &TcpStream, discarded: &mut usize) -> io::Result<Progress> {

@@ -95,10 +95,10 @@ impl fmt::Debug for AdmissionError {
 /// Admissions to an ORB.
 pub(crate) struct AdmissionDesk {
     plan: AdmissionPlan,
-    state: Mutex<State>,
+    state: Mutex<DeskState>,
 }
 
-struct State {
+struct DeskState {
     controller: Controller,
     admitted: Vec<AdmittedOwner>,
 }
@@ -115,7 +115,7 @@ impl AdmissionDesk {
     /// members; `None` if it does not preempt them.
     pub(crate) fn new(plan: AdmissionPlan, watched: Option<Duration>) -> AdmissionDesk {
         let controller = plan.controller(watched);
-        AdmissionDesk { plan, state: Mutex::new(State { controller, admitted: Vec::new() }) }
+        AdmissionDesk { plan, state: Mutex::new(DeskState { controller, admitted: Vec::new() }) }
     }
 
     pub(crate) fn plan(&self) -> AdmissionPlan {
@@ -185,7 +185,12 @@ impl AdmissionDesk {
     }
 
     /// Sets the budgets of all members to what was granted; returns false if there are too many budgets.
-    fn enforce(&self, state: &State, ledger: &std::sync::Arc<Ledger>, threads: &Threads) -> bool {
+    fn enforce(
+        &self,
+        state: &DeskState,
+        ledger: &std::sync::Arc<Ledger>,
+        threads: &Threads,
+    ) -> bool {
         let members = state.controller.members();
         let known = ledger.rules();
         state.admitted.iter().all(|AdmittedOwner { of, .. }| {

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use super::sync::{Condvar, Mutex, MutexGuard};
 
 struct Channel<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<MpscState<T>>,
     changed: Condvar,
 }
 
-struct State<T> {
+struct MpscState<T> {
     queue: VecDeque<T>,
     senders: usize,
     received: bool,
 }
 
 impl<T> Channel<T> {
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, MpscState<T>> {
         self.state.lock()
     }
 }
@@ -28,7 +28,7 @@ pub(crate) struct Receiver<T>(Arc<Channel<T>>);
 
 pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let channel = Arc::new(Channel {
-        state: Mutex::new(State { queue: VecDeque::new(), senders: 1, received: true }),
+        state: Mutex::new(MpscState { queue: VecDeque::new(), senders: 1, received: true }),
         changed: Condvar::new(),
     });
     (Sender(Arc::clone(&channel)), Receiver(channel))

@@ -79,12 +79,12 @@ impl Default for Weather {
 
 /// All links of a world.
 pub(crate) struct Wire {
-    state: Mutex<State>,
+    state: Mutex<NetworkState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct NetworkState {
     weather: Weather,
     pipes: BTreeMap<u64, SimulatedPipe>,
     numbered: u64,
@@ -196,14 +196,14 @@ fn now() -> u64 {
 
 impl Wire {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Wire { state: Mutex::new(State::default()), changed: Condvar::new() })
+        Arc::new(Wire { state: Mutex::new(NetworkState::default()), changed: Condvar::new() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, NetworkState> {
         self.state.lock()
     }
 
-    fn change(&self, mut state: MutexGuard<'_, State>) {
+    fn change(&self, mut state: MutexGuard<'_, NetworkState>) {
         state.changes += 1;
         drop(state);
         self.changed.notify_all();
@@ -230,10 +230,10 @@ impl Wire {
 
     fn sleep<'a>(
         &self,
-        state: MutexGuard<'a, State>,
+        state: MutexGuard<'a, NetworkState>,
         now: u64,
         until: [Option<u64>; 2],
-    ) -> MutexGuard<'a, State> {
+    ) -> MutexGuard<'a, NetworkState> {
         match until.into_iter().flatten().min() {
             None => self.changed.wait(state),
             Some(until) => {
@@ -300,7 +300,7 @@ impl SimulatedNetwork {
     }
 }
 
-impl State {
+impl NetworkState {
     fn connect(&mut self) -> (SimulatedLink, SimulatedLink) {
         let fault = match self.weather.faults.len() {
             2.. => self.weather.faults.pop_front(),

@@ -33,12 +33,12 @@ const MOST_NAMED: usize = 40;
 const LAST_THREADS: u64 = 365 * 86_400 * 1_000_000_000;
 
 pub(super) struct World {
-    state: Mutex<State>,
+    state: Mutex<WorldState>,
     ended: Condvar,
     wire: Arc<Wire>,
 }
 
-struct State {
+struct WorldState {
     /// Time since the world began, in ns.
     now: u64,
     random: Random,
@@ -105,7 +105,7 @@ impl World {
     /// Runs `test` and the threads that it starts, to the end.
     pub(super) fn run(seed: u64, test: impl FnOnce() + Send + 'static) -> Result<(), String> {
         let world = Arc::new(World {
-            state: Mutex::new(State {
+            state: Mutex::new(WorldState {
                 now: 0,
                 random: Random::new(seed),
                 threads: BTreeMap::new(),
@@ -150,7 +150,7 @@ impl World {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WorldState> {
         self.state.lock()
     }
 
@@ -190,7 +190,7 @@ impl World {
     }
 
     /// Ends the run with a failure; no thread of it runs any more.
-    fn fail(&self, state: &mut State, why: &str) {
+    fn fail(&self, state: &mut WorldState, why: &str) {
         let mut told = format!(
             "{why}\nafter {} steps, at {:?}:",
             state.steps,
@@ -213,7 +213,7 @@ impl World {
     }
 }
 
-impl State {
+impl WorldState {
     /// Chooses the thread that runs next; returns false if all wait without a time limit.
     fn next(&mut self) -> bool {
         self.steps += 1;
@@ -254,7 +254,7 @@ impl State {
 
 impl Here {
     /// Chooses the next thread, possibly this one again, and waits until this one is chosen.
-    fn pass(&self, mut state: MutexGuard<'_, State>) {
+    fn pass(&self, mut state: MutexGuard<'_, WorldState>) {
         if state.result.is_none() {
             let over = state.last.is_some_and(|last| state.now > last);
             if over {
@@ -268,7 +268,7 @@ impl Here {
         self.await_turn(state);
     }
 
-    fn await_turn(&self, mut state: MutexGuard<'_, State>) {
+    fn await_turn(&self, mut state: MutexGuard<'_, WorldState>) {
         let turn = Arc::clone(&state.threads[&self.id].turn);
         while state.running != Some(self.id) {
             state = turn.wait(state);

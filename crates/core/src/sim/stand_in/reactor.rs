@@ -15,10 +15,10 @@ use crate::threads::sync::{touch, wait_for};
 
 /// Links and other reactors, by their tokens.
 #[derive(Default, Clone)]
-pub(crate) struct StandInReactor(Arc<Mutex<State>>);
+pub(crate) struct StandInReactor(Arc<Mutex<ReactorState>>);
 
 #[derive(Default)]
-struct State {
+struct ReactorState {
     watched: BTreeMap<u64, (WatchedSource, Option<Armed>)>,
     woken: bool,
 }

@@ -16,7 +16,7 @@ use oxorb_rt::Priority;
 
 use super::alarm::Alarm;
 use super::callback::run_in_lane;
-use super::launch::{Again, Launch, Launched, Target};
+use super::launch::{Again, Launch, Launched, RequestTarget};
 use super::metered::Metered;
 use super::reply_meaning::{ReplyMeaning, one_more, pause};
 use super::scheduled::SchedulingContext;
@@ -74,7 +74,7 @@ pub struct InFlight {
     /// Number of times the request was made again, as policy requires.
     retries: u32,
     /// Slot and target of the last sending.
-    sent: Option<(Arc<CallSlot>, Target)>,
+    sent: Option<(Arc<CallSlot>, RequestTarget)>,
     state: CallState,
     /// Alarm that wakes the waiting task when the time it waits for has come.
     alarm: Option<Alarm>,

@@ -28,11 +28,11 @@ pub(super) enum Launched {
     Ended(Option<Reply>),
     /// The servant is in this process and answers later.
     Kept(Arc<Mailbox>),
-    Sent(Arc<CallSlot>, Target),
+    Sent(Arc<CallSlot>, RequestTarget),
 }
 
 /// Target of a request: a profile of the route, and the connection to it.
-pub(super) struct Target {
+pub(super) struct RequestTarget {
     pub(super) route: Arc<Route>,
     pub(super) profile: usize,
     pub(super) over: Arc<Multiplexed>,
@@ -53,7 +53,7 @@ pub(super) struct Again {
     code_sets: Option<CodeSetContext>,
 }
 
-impl Target {
+impl RequestTarget {
     pub(super) fn addressee(&self) -> Addressee<'_> {
         Addressee::of(&self.route, self.profile)
     }
@@ -84,7 +84,7 @@ impl Again {
     }
 
     /// Returns the request that was sent in `slot` to `target`, unless it was too long to be kept.
-    pub(super) fn of_sent(slot: &CallSlot, target: &Target) -> Option<Again> {
+    pub(super) fn of_sent(slot: &CallSlot, target: &RequestTarget) -> Option<Again> {
         let profile = &target.route.profiles[target.profile];
         let context = FrameContext::of(profile.wire);
         let frame = Frame::parse_in(slot.request(), context.as_ref()).ok()?;
@@ -198,7 +198,7 @@ impl Launch<'_> {
             match self.send(&mut exchange, &route, args)? {
                 Gone::Sent(slot, profile, over) => {
                     route.preferred.store(profile, Ordering::Relaxed);
-                    let target = Target { route, profile, over };
+                    let target = RequestTarget { route, profile, over };
                     return Ok(Launched::Sent(slot, target));
                 }
                 Gone::Moved => forwards = one_more(forwards)?,

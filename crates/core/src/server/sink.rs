@@ -28,7 +28,7 @@ use crate::probe::{self, Stage};
 ///
 /// Owned by the connection; a servant uses it only through its upcall.
 pub struct Sink {
-    target: Target,
+    target: ReplyTarget,
     /// Buffer for replies, kept so that its allocation is reused.
     out: Vec<u8>,
     /// Whether the current request was answered, or will be later.
@@ -60,7 +60,7 @@ enum Deferral {
     Answered,
 }
 
-enum Target {
+enum ReplyTarget {
     Link(Arc<dyn Link>),
     /// Link for a request that is answered later, which other threads write to as well.
     Shared(Arc<dyn Link>, Arc<Turn>),
@@ -79,20 +79,20 @@ pub(crate) struct CameOver {
 
 impl Sink {
     pub(crate) fn to_link(link: Arc<dyn Link>) -> Sink {
-        Sink::to(Target::Link(link), Vec::with_capacity(512))
+        Sink::to(ReplyTarget::Link(link), Vec::with_capacity(512))
     }
 
     /// Returns a sink for a link, with memory for replies.
     pub(super) fn to_link_with(link: Arc<dyn Link>, out: Vec<u8>) -> Sink {
         let capacity = out.capacity();
-        let mut sink = Sink::to(Target::Link(link), out);
+        let mut sink = Sink::to(ReplyTarget::Link(link), out);
         sink.kept.planned(capacity);
         sink
     }
 
     /// Returns a sink for a link over which no reply is sent.
     pub(super) fn without_memory(link: Arc<dyn Link>) -> Sink {
-        Sink::to(Target::Link(link), Vec::new())
+        Sink::to(ReplyTarget::Link(link), Vec::new())
     }
 
     /// Removes and returns the memory for replies.
@@ -102,14 +102,14 @@ impl Sink {
 
     /// Returns a sink for a link that other threads may write to.
     pub(super) fn to_shared(link: Arc<dyn Link>, turn: Arc<Turn>) -> Sink {
-        Sink::to(Target::Shared(link, turn), Vec::new())
+        Sink::to(ReplyTarget::Shared(link, turn), Vec::new())
     }
 
     /// Returns the connection of the request, if it has one.
     pub(crate) fn link(&self) -> Option<&dyn Link> {
         match &self.target {
-            Target::Link(link) | Target::Shared(link, _) => Some(&**link),
-            Target::Memory(_) | Target::Mailbox(_) => self.behind.as_deref(),
+            ReplyTarget::Link(link) | ReplyTarget::Shared(link, _) => Some(&**link),
+            ReplyTarget::Memory(_) | ReplyTarget::Mailbox(_) => self.behind.as_deref(),
         }
     }
 
@@ -124,14 +124,14 @@ impl Sink {
     /// Returns the connection of the request, for code that serves it elsewhere.
     pub(crate) fn came_over(&self) -> CameOver {
         let link = match &self.target {
-            Target::Link(link) | Target::Shared(link, _) => Some(link),
-            Target::Memory(_) | Target::Mailbox(_) => self.behind.as_ref(),
+            ReplyTarget::Link(link) | ReplyTarget::Shared(link, _) => Some(link),
+            ReplyTarget::Memory(_) | ReplyTarget::Mailbox(_) => self.behind.as_ref(),
         };
         CameOver { link: link.cloned(), status: self.status.clone() }
     }
 
     pub(crate) fn to_memory(buffer: Vec<u8>) -> Sink {
-        Sink::to(Target::Memory(None), buffer)
+        Sink::to(ReplyTarget::Memory(None), buffer)
     }
 
     /// Returns a sink to memory, for a request received over a connection, so that code can query its sender.
@@ -142,7 +142,7 @@ impl Sink {
         sink
     }
 
-    fn to(target: Target, out: Vec<u8>) -> Sink {
+    fn to(target: ReplyTarget, out: Vec<u8>) -> Sink {
         let most = target.most();
         Sink {
             usual: most.map_or(SMALL, |most| most.min(SMALL)),
@@ -168,8 +168,8 @@ impl Sink {
     /// Returns the client against whom replies count: that of the connection.
     fn client(&self) -> Option<&Arc<Client>> {
         match &self.target {
-            Target::Link(_) | Target::Shared(..) => self.status.as_ref()?.client.as_ref(),
-            Target::Memory(_) | Target::Mailbox(_) => None,
+            ReplyTarget::Link(_) | ReplyTarget::Shared(..) => self.status.as_ref()?.client.as_ref(),
+            ReplyTarget::Memory(_) | ReplyTarget::Mailbox(_) => None,
         }
     }
 
@@ -186,9 +186,9 @@ impl Sink {
     /// Returns the reply of a collocated call.
     pub(crate) fn into_memory(self) -> CollocatedReply {
         match self.target {
-            Target::Memory(Some(reply)) => CollocatedReply::Reply(reply),
-            Target::Mailbox(mailbox) => CollocatedReply::Later(mailbox),
-            Target::Memory(None) | Target::Link(_) | Target::Shared(..) => {
+            ReplyTarget::Memory(Some(reply)) => CollocatedReply::Reply(reply),
+            ReplyTarget::Mailbox(mailbox) => CollocatedReply::Later(mailbox),
+            ReplyTarget::Memory(None) | ReplyTarget::Link(_) | ReplyTarget::Shared(..) => {
                 CollocatedReply::Nothing(self.out)
             }
         }
@@ -204,13 +204,13 @@ impl Sink {
     /// request is served in a thread without relation to its connection.
     pub(crate) fn defer(&mut self, id: u32, wire: Wire) -> Option<DeferredReply> {
         let line = match &self.target {
-            Target::Link(link) => DeferredReply::Link(serving_context::keep(link, id, wire)?),
-            Target::Memory(_) => {
+            ReplyTarget::Link(link) => DeferredReply::Link(serving_context::keep(link, id, wire)?),
+            ReplyTarget::Memory(_) => {
                 let mailbox = Arc::<Mailbox>::default();
-                self.target = Target::Mailbox(Arc::clone(&mailbox));
+                self.target = ReplyTarget::Mailbox(Arc::clone(&mailbox));
                 DeferredReply::Mailbox(mailbox)
             }
-            Target::Shared(..) | Target::Mailbox(_) => return None,
+            ReplyTarget::Shared(..) | ReplyTarget::Mailbox(_) => return None,
         };
         self.answered = true;
         self.deferred = Deferral::Answered;
@@ -219,7 +219,7 @@ impl Sink {
 
     /// Reports whether requests arrive over a connection that this thread serves.
     pub(crate) fn is_wire(&self) -> bool {
-        matches!(self.target, Target::Link(_))
+        matches!(self.target, ReplyTarget::Link(_))
     }
 
     /// Reports whether the answer to the current request takes another path.
@@ -255,7 +255,7 @@ impl Sink {
 
     /// Writes the octets of a complete message.
     pub(crate) fn send_octets(&mut self, message: &[u8]) {
-        if let Target::Link(link) | Target::Shared(link, _) = &self.target {
+        if let ReplyTarget::Link(link) | ReplyTarget::Shared(link, _) = &self.target {
             // The message already exists, so it counts regardless of the limits.
             let large = message.len() > SMALL;
             let _memory = large.then(|| ReplyMemory::acknowledge(self.client(), message.len()));
@@ -277,9 +277,9 @@ impl Sink {
     pub(crate) fn send_whole(&mut self, message: Vec<u8>) {
         self.answered = true;
         match &mut self.target {
-            Target::Link(_) | Target::Shared(..) => self.send_octets(&message),
-            Target::Memory(kept) => *kept = Some(message),
-            Target::Mailbox(_) => {}
+            ReplyTarget::Link(_) | ReplyTarget::Shared(..) => self.send_octets(&message),
+            ReplyTarget::Memory(kept) => *kept = Some(message),
+            ReplyTarget::Mailbox(_) => {}
         }
     }
 
@@ -291,8 +291,8 @@ impl Sink {
         dialect: Dialect,
     ) -> Encoder<'a> {
         let gather_above = match self.target {
-            Target::Link(_) | Target::Shared(..) => options.gather_above,
-            Target::Memory(_) | Target::Mailbox(_) => usize::MAX,
+            ReplyTarget::Link(_) | ReplyTarget::Shared(..) => options.gather_above,
+            ReplyTarget::Memory(_) | ReplyTarget::Mailbox(_) => usize::MAX,
         };
         Encoder::new(mem::take(&mut self.out), order, dialect).gather_above(gather_above)
     }
@@ -307,7 +307,7 @@ impl Sink {
         request: Option<&Request<'_>>,
     ) {
         self.answered = true;
-        if let Target::Link(link) = &self.target
+        if let ReplyTarget::Link(link) = &self.target
             && reply.position() <= self.usual
         {
             // Nearly all replies are sent here.
@@ -334,17 +334,17 @@ impl Sink {
             return self.send_oversized(options, wire, reply);
         }
         match &mut self.target {
-            Target::Link(_) | Target::Shared(..) if reply.len() > SMALL => {
+            ReplyTarget::Link(_) | ReplyTarget::Shared(..) if reply.len() > SMALL => {
                 self.send_large(options, wire, reply, request);
             }
-            Target::Link(_) | Target::Shared(..) => self.write(options, wire, reply),
-            Target::Memory(kept) => {
+            ReplyTarget::Link(_) | ReplyTarget::Shared(..) => self.write(options, wire, reply),
+            ReplyTarget::Memory(kept) => {
                 let length = reply.len();
                 let mut message = reply.into_buffer();
                 message.truncate(length);
                 *kept = Some(message);
             }
-            Target::Mailbox(_) => self.discard(options, reply.into_buffer()),
+            ReplyTarget::Mailbox(_) => self.discard(options, reply.into_buffer()),
         }
     }
 
@@ -398,7 +398,7 @@ impl Sink {
     }
 
     fn write(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
-        if let Target::Link(link) | Target::Shared(link, _) = &self.target {
+        if let ReplyTarget::Link(link) | ReplyTarget::Shared(link, _) = &self.target {
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
             let sent = write_message(&**link, &reply, wire, options.fragment_size);
@@ -453,12 +453,12 @@ fn id_of(reply: &Encoded<'_>, wire: Wire) -> u32 {
     parsed.map_or(0, |reply| reply.id)
 }
 
-impl Target {
+impl ReplyTarget {
     /// Returns the largest size of a reply in octets, if there is a limit.
     fn most(&self) -> Option<usize> {
         match self {
-            Target::Link(link) | Target::Shared(link, _) => link.facts().mtu,
-            Target::Memory(_) | Target::Mailbox(_) => None,
+            ReplyTarget::Link(link) | ReplyTarget::Shared(link, _) => link.facts().mtu,
+            ReplyTarget::Memory(_) | ReplyTarget::Mailbox(_) => None,
         }
     }
 
@@ -466,7 +466,7 @@ impl Target {
     #[inline]
     fn turn(&self) -> Option<Arc<Turn>> {
         match self {
-            Target::Shared(_, turn) => Some(Arc::clone(turn)),
+            ReplyTarget::Shared(_, turn) => Some(Arc::clone(turn)),
             _ => serving_context::turn(),
         }
     }

@@ -26,14 +26,14 @@ pub(crate) struct Callbacks {
 enum Thread {
     #[default]
     NotStarted,
-    Runs(Sender<Arc<Task>>),
+    Runs(Sender<Arc<CallbackTask>>),
     Closed,
 }
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Task that waits for an answer, then calls back.
-struct Task {
+struct CallbackTask {
     /// `None` once the work is done.
     work: Mutex<Option<Work>>,
     thread: Runs,
@@ -42,7 +42,7 @@ struct Task {
 /// Threads that run a task.
 enum Runs {
     /// A callback thread.
-    Callbacks(Sender<Arc<Task>>),
+    Callbacks(Sender<Arc<CallbackTask>>),
     /// Threads of a lane.
     Lane(Weak<dyn TakesJobs>),
 }
@@ -53,7 +53,7 @@ pub(crate) fn run_in_lane(
     lane: Weak<dyn TakesJobs>,
     work: impl Future<Output = ()> + Send + 'static,
 ) {
-    let task = Task { work: Mutex::new(Some(Box::pin(work))), thread: Runs::Lane(lane) };
+    let task = CallbackTask { work: Mutex::new(Some(Box::pin(work))), thread: Runs::Lane(lane) };
     Arc::new(task).wake();
 }
 
@@ -66,15 +66,16 @@ impl Callbacks {
     pub(crate) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut work: Work = Box::pin(work);
         match self.thread() {
-            Some(thread) => {
-                Arc::new(Task { work: Mutex::new(Some(work)), thread: Runs::Callbacks(thread) })
-                    .wake()
-            }
+            Some(thread) => Arc::new(CallbackTask {
+                work: Mutex::new(Some(work)),
+                thread: Runs::Callbacks(thread),
+            })
+            .wake(),
             None => super::wait_until(|context| work.as_mut().poll(context)),
         }
     }
 
-    fn thread(&self) -> Option<Sender<Arc<Task>>> {
+    fn thread(&self) -> Option<Sender<Arc<CallbackTask>>> {
         let mut thread = self.thread.lock();
         match &*thread {
             Thread::Runs(sender) => return Some(sender.clone()),
@@ -96,13 +97,13 @@ impl Ends for Callbacks {
     }
 }
 
-fn serve(tasks: &Receiver<Arc<Task>>) {
+fn serve(tasks: &Receiver<Arc<CallbackTask>>) {
     for task in tasks {
         task.poll();
     }
 }
 
-impl Task {
+impl CallbackTask {
     fn poll(self: Arc<Self>) {
         let mut work = self.work.lock();
         let waker = Waker::from(Arc::clone(&self));
@@ -119,7 +120,7 @@ impl Task {
     }
 }
 
-impl Wake for Task {
+impl Wake for CallbackTask {
     fn wake(self: Arc<Self>) {
         match &self.thread {
             // Sending does not fail, because the thread runs until the last task that can send to it is dropped.

@@ -74,7 +74,7 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
     static SERVANTS: RefCell<Table<Rc<dyn ConfinedServant>>> = const { RefCell::new(Table::new()) };
-    static TASKS: RefCell<Table<Rc<Task>>> = const { RefCell::new(Table::new()) };
+    static TASKS: RefCell<Table<Rc<ConfinedTask>>> = const { RefCell::new(Table::new()) };
 }
 
 impl<T: Clone> Table<T> {
@@ -300,13 +300,13 @@ fn made(make: impl FnOnce() -> Rc<dyn ConfinedServant>) -> Option<(EntryKey, Vec
 }
 
 /// Future that one thread polls.
-struct Task {
+struct ConfinedTask {
     /// Future; `None` while it is polled, and once it is done.
     future: RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>>,
     waker: RefCell<Option<Waker>>,
 }
 
-/// Wakes a [`Task`], from any thread.
+/// Wakes a [`ConfinedTask`], from any thread.
 struct Wakes {
     key: EntryKey,
     lane: Weak<Lane>,
@@ -341,7 +341,7 @@ impl Orb {
         let (_, name) = here.ok_or(NotOneThread)?;
         at_end(end_all);
         let found = self.pools().of_lane(name).ok_or(NotOneThread)?;
-        let task = Rc::new(Task {
+        let task = Rc::new(ConfinedTask {
             future: RefCell::new(Some(Box::pin(future))),
             waker: RefCell::default(),
         });

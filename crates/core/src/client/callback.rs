@@ -17,13 +17,13 @@ use crate::threads::{Ends, TakesJobs, ThreadJob, Threads};
 ///
 /// The number of calls that may be outstanding bounds its queue.
 pub(crate) struct Callbacks {
-    thread: Mutex<Thread>,
+    thread: Mutex<CallbackThread>,
     threads: Arc<Threads>,
     priority: Option<Priority>,
 }
 
 #[derive(Default)]
-enum Thread {
+enum CallbackThread {
     #[default]
     NotStarted,
     Runs(Sender<Arc<CallbackTask>>),
@@ -78,14 +78,14 @@ impl Callbacks {
     fn thread(&self) -> Option<Sender<Arc<CallbackTask>>> {
         let mut thread = self.thread.lock();
         match &*thread {
-            Thread::Runs(sender) => return Some(sender.clone()),
-            Thread::Closed => return None,
-            Thread::NotStarted => {}
+            CallbackThread::Runs(sender) => return Some(sender.clone()),
+            CallbackThread::Closed => return None,
+            CallbackThread::NotStarted => {}
         }
         let (sender, tasks) = mpsc::channel();
         let name = "oxorb-callbacks";
         self.threads.spawn(Purpose::Callbacks, name, self.priority, move || serve(&tasks)).ok()?;
-        *thread = Thread::Runs(sender.clone());
+        *thread = CallbackThread::Runs(sender.clone());
         Some(sender)
     }
 }
@@ -93,7 +93,7 @@ impl Callbacks {
 impl Ends for Callbacks {
     /// Ends the thread once the last answer was taken.
     fn close(&self) {
-        *self.thread.lock() = Thread::Closed;
+        *self.thread.lock() = CallbackThread::Closed;
     }
 }
 

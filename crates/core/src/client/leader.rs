@@ -14,7 +14,7 @@ use oxorb_object::SystemException;
 use super::level::Level;
 use super::link::MAX_LAST_WORDS;
 use super::multiplexed::{Multiplexed, sleep};
-use super::replies::{AnswerResult, Replies, Turn};
+use super::replies::{AnswerResult, CallerTurn, Replies};
 use super::selection::{self, Selection};
 use super::{Peer, Timing};
 use crate::Options;
@@ -146,9 +146,9 @@ impl Multiplexed {
         let _waits = self.given_up.as_ref().map(|given_up| given_up.waits());
         loop {
             match self.replies.turn(id) {
-                Turn::Answered(outcome) => return Some(outcome),
-                Turn::Follow => sleep(deadline)?,
-                Turn::Lead(inbox) => {
+                CallerTurn::Answered(outcome) => return Some(outcome),
+                CallerTurn::Follow => sleep(deadline)?,
+                CallerTurn::Lead(inbox) => {
                     let mut inbox = Some(inbox);
                     let outcome = self.lead(&mut inbox, id, deadline);
                     self.quiet_since.store(now(), Ordering::Relaxed);

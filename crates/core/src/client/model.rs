@@ -10,7 +10,7 @@ use oxorb_object::Version;
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::thread;
 
-use super::replies::{Outstanding, Replies, Turn, Waiter};
+use super::replies::{CallerTurn, Outstanding, Replies, Waiter};
 use super::writer::Writers;
 use crate::error::raise;
 use crate::sim::model::explore;
@@ -67,10 +67,10 @@ fn call(replies: &Replies, network: &StandInServer, gives_up: bool) -> Option<u3
     let mut answer = None;
     loop {
         match replies.turn(id) {
-            Turn::Answered(outcome) => answer = Some(outcome),
-            Turn::Follow if gives_up && thread_rng().r#gen() => break,
-            Turn::Follow => thread::park(),
-            Turn::Lead(inbox) => {
+            CallerTurn::Answered(outcome) => answer = Some(outcome),
+            CallerTurn::Follow if gives_up && thread_rng().r#gen() => break,
+            CallerTurn::Follow => thread::park(),
+            CallerTurn::Lead(inbox) => {
                 let mut inbox = Some(inbox);
                 while let Some(reading) = &mut inbox {
                     if gives_up && thread_rng().r#gen() {
@@ -130,7 +130,7 @@ fn the_end_reaches_everybody() {
         let replies =
             Arc::new(Replies::new(RequestIds::OF_OPENER, Some(Box::new(Inbox::new(&limits)))));
         let reading = match replies.turn(u32::MAX - 1) {
-            Turn::Lead(inbox) => inbox,
+            CallerTurn::Lead(inbox) => inbox,
             _ => unreachable!("nobody else is there"),
         };
         let callers: Vec<_> = (0..3)
@@ -142,12 +142,12 @@ fn the_end_reaches_everybody() {
                     };
                     loop {
                         match replies.turn(id) {
-                            Turn::Answered(outcome) => {
+                            CallerTurn::Answered(outcome) => {
                                 assert_eq!(outcome.err(), Some(raise::CONNECTION_LOST));
                                 return;
                             }
-                            Turn::Follow => thread::park(),
-                            Turn::Lead(_) => unreachable!("the connection has ended"),
+                            CallerTurn::Follow => thread::park(),
+                            CallerTurn::Lead(_) => unreachable!("the connection has ended"),
                         }
                     }
                 })

@@ -109,7 +109,7 @@ pub(crate) struct Answer {
 }
 
 /// Situation of a caller that may read itself.
-pub(super) enum Turn {
+pub(super) enum CallerTurn {
     Answered(AnswerResult),
     /// The caller must read, because no thread does.
     Lead(Box<Inbox>),
@@ -162,10 +162,10 @@ impl Replies {
     }
 
     /// Takes the answer, or reports whether the caller has to read.
-    pub(super) fn turn(&self, id: u32) -> Turn {
+    pub(super) fn turn(&self, id: u32) -> CallerTurn {
         let ring = &mut *self.ring.lock();
         if let Some(answer) = ring.take(id) {
-            return Turn::Answered(answer);
+            return CallerTurn::Answered(answer);
         }
         let inbox = ring.inbox.take();
         if let Some(call) = ring.waiting(id) {
@@ -175,7 +175,7 @@ impl Replies {
                 (None, _) => {}
             }
         }
-        inbox.map_or(Turn::Follow, Turn::Lead)
+        inbox.map_or(CallerTurn::Follow, CallerTurn::Lead)
     }
 
     /// Puts the inbox back after a caller has stopped reading. That caller [forgets](Self::forget) its call next.

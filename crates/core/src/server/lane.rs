@@ -159,7 +159,7 @@ pub(crate) struct Lane {
 }
 
 /// Outcome of a wait at a reactor.
-enum Turn {
+enum WaitResult {
     Served,
     Nothing,
 }
@@ -454,9 +454,11 @@ impl Lane {
         self.comes_back();
         while !self.is_over(orb) {
             match self.turn(orb, &owner) {
-                Ok(Turn::Served) => since = since.map(|_| clock::now()),
-                Ok(Turn::Nothing) if self.is_idle(since) && self.handed_on.is_empty() => break,
-                Ok(Turn::Nothing) => {}
+                Ok(WaitResult::Served) => since = since.map(|_| clock::now()),
+                Ok(WaitResult::Nothing) if self.is_idle(since) && self.handed_on.is_empty() => {
+                    break;
+                }
+                Ok(WaitResult::Nothing) => {}
                 Err(_) => thread::sleep(TICK),
             }
             // The check is also made while the reactor always has reports; otherwise stalled connections would stay
@@ -475,9 +477,9 @@ impl Lane {
         }
     }
 
-    fn turn(self: &Arc<Self>, orb: &impl Host, owner: &ConnectionOwner) -> io::Result<Turn> {
+    fn turn(self: &Arc<Self>, orb: &impl Host, owner: &ConnectionOwner) -> io::Result<WaitResult> {
         if self.lend_to_queues(orb) {
-            return Ok(Turn::Served);
+            return Ok(WaitResult::Served);
         }
         if let Some(handed) = self.handed_on.pop() {
             self.goes(orb);
@@ -486,7 +488,7 @@ impl Lane {
                 Handed::Job(job) => Self::run_job(job),
             }
             self.comes_back();
-            return Ok(Turn::Served);
+            return Ok(WaitResult::Served);
         }
         if self.plan.serving == Serving::Reader
             && let Some(work) = self.queue.as_ref().and_then(Queue::pop)
@@ -494,11 +496,11 @@ impl Lane {
             self.goes(orb);
             self.serve_work(orb, owner, work);
             self.comes_back();
-            return Ok(Turn::Served);
+            return Ok(WaitResult::Served);
         }
         let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.min(TICK));
         let Some(Token(id)) = self.reactor.wait_one(tick)? else {
-            return Ok(Turn::Nothing);
+            return Ok(WaitResult::Nothing);
         };
         self.goes(orb);
         match self.reserve.borrower(id) {
@@ -510,7 +512,7 @@ impl Lane {
             }
         }
         self.comes_back();
-        Ok(Turn::Served)
+        Ok(WaitResult::Served)
     }
 
     pub(super) fn serve_own(

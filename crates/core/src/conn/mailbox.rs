@@ -89,7 +89,7 @@ impl Mailbox {
     /// Blocks until the answer arrives; `None` if `until` passes before, which closes the mailbox.
     pub(crate) fn wait(&self, until: Option<Instant>) -> Option<Vec<u8>> {
         super::step_aside();
-        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let waker = Waker::from(Arc::new(MailboxWaker(thread::current())));
         let mut context = Context::from_waker(&waker);
         loop {
             if let Poll::Ready(message) = self.poll(&mut context) {
@@ -124,9 +124,9 @@ impl Mailbox {
 }
 
 /// Waker that unparks a waiting thread.
-struct Unpark(Thread);
+struct MailboxWaker(Thread);
 
-impl Wake for Unpark {
+impl Wake for MailboxWaker {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }

@@ -12,7 +12,7 @@ use oxorb_object::{CompletionStatus, SystemException};
 use oxorb_transport::WriteError;
 
 use super::link::ClientLink;
-use super::waiting::{MOST_OCTETS, Waiting};
+use super::waiting::{MOST_OCTETS, WaitingOneways};
 use super::{Peer, call};
 
 /// Maximum number of connections over which oneways wait at a time. Searches for one are linear.
@@ -149,7 +149,7 @@ pub(super) fn take(peer: &Peer, limit: Option<Duration>) -> Option<Box<ClientLin
 
 /// Keeps a connection over which oneways wait, or sends them if enough of them wait.
 pub(super) fn put(peer: &Arc<Peer>, link: Box<ClientLink>) {
-    let waits = |waiting: &Waiting| !waiting.is_empty() && !waiting.is_enough();
+    let waits = |waiting: &WaitingOneways| !waiting.is_empty() && !waiting.is_enough();
     if !link.waiting.as_deref().is_some_and(waits) {
         return send_over(peer, link);
     }

@@ -12,7 +12,7 @@ use oxorb_transport::{Link, Properties};
 use super::Peer;
 use super::cache::ConnectionCount;
 use super::selection::{Owner, SharingKey};
-use super::waiting::Waiting;
+use super::waiting::WaitingOneways;
 use crate::conn::{ConnectionEnd, Event, LinkReceiver, Wait};
 use crate::error::raise;
 use crate::reference::{Op, RouteProfile};
@@ -54,7 +54,7 @@ pub(crate) struct ClientLink {
     pub(super) fast_state: Option<Box<FastCallState>>,
     /// Queue of the oneways of a batch, created for the first batch. While it contains oneways, the thread of the batch
     /// holds the connection.
-    pub(super) waiting: Option<Box<Waiting>>,
+    pub(super) waiting: Option<Box<WaitingOneways>>,
     /// Guard that counts the connection in the cache until the connection is dropped.
     _counted: Option<ConnectionCount>,
 }

@@ -54,14 +54,14 @@ struct Ring {
 
 enum CallEntry {
     Free,
-    Waiting(Waiting),
+    Waiting(WaitingCall),
     Answered(u32, AnswerResult),
 }
 
 /// Outcome of a call.
 pub(super) type AnswerResult = Result<Answer, SystemException>;
 
-struct Waiting {
+struct WaitingCall {
     id: u32,
     call: Outstanding,
     waiter: Waiter,
@@ -142,7 +142,7 @@ impl Replies {
         let ring = &mut *self.ring.lock();
         ring.make_room()?;
         let id = ring.free_id();
-        *ring.place(id) = CallEntry::Waiting(Waiting { id, call, waiter, room });
+        *ring.place(id) = CallEntry::Waiting(WaitingCall { id, call, waiter, room });
         ring.outstanding += 1;
         Ok(id)
     }
@@ -401,7 +401,7 @@ impl Ring {
         &mut self.places[at]
     }
 
-    fn waiting(&mut self, id: u32) -> Option<&mut Waiting> {
+    fn waiting(&mut self, id: u32) -> Option<&mut WaitingCall> {
         match self.place(id) {
             CallEntry::Waiting(waiting) if waiting.id == id => Some(waiting),
             _ => None,
@@ -440,7 +440,7 @@ impl Ring {
             for place in mem::replace(&mut self.places, twice) {
                 let id = match &place {
                     CallEntry::Free => continue,
-                    CallEntry::Waiting(Waiting { id, .. }) | CallEntry::Answered(id, _) => *id,
+                    CallEntry::Waiting(WaitingCall { id, .. }) | CallEntry::Answered(id, _) => *id,
                 };
                 *self.place(id) = place;
             }
@@ -451,7 +451,7 @@ impl Ring {
     /// Frees the entries of calls whose slots have no other owner.
     fn forget_abandoned(&mut self) {
         for place in &mut self.places {
-            if let CallEntry::Waiting(Waiting { waiter: Waiter::Slot(slot), .. }) = place
+            if let CallEntry::Waiting(WaitingCall { waiter: Waiter::Slot(slot), .. }) = place
                 && Arc::strong_count(slot) == 1
             {
                 *place = CallEntry::Free;
@@ -506,7 +506,7 @@ impl Ring {
     fn finish(
         &mut self,
         at: usize,
-        outcome: impl FnOnce(&mut Waiting) -> AnswerResult,
+        outcome: impl FnOnce(&mut WaitingCall) -> AnswerResult,
     ) -> Option<Wake> {
         let place = &mut self.places[at];
         let CallEntry::Waiting(mut waiting) = mem::replace(place, CallEntry::Free) else {
@@ -533,7 +533,7 @@ impl Ring {
     fn next_to_lead(&self) -> Option<thread::Thread> {
         self.inbox.as_ref()?;
         self.places.iter().find_map(|place| match place {
-            CallEntry::Waiting(Waiting { waiter: Waiter::Thread(thread), .. }) => {
+            CallEntry::Waiting(WaitingCall { waiter: Waiter::Thread(thread), .. }) => {
                 Some(thread.clone())
             }
             _ => None,

@@ -13,13 +13,13 @@ pub(super) const MOST_OCTETS: usize = 16 << 10;
 
 /// Queue of encoded oneways.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingOneways {
     pub(super) octets: Vec<u8>,
     /// Tag and end of each oneway.
     pub(super) each: Vec<(u64, usize)>,
 }
 
-impl Waiting {
+impl WaitingOneways {
     pub(super) fn is_empty(&self) -> bool {
         self.each.is_empty()
     }

@@ -12,12 +12,12 @@ use crate::threads::sync::{
 
 /// Queue for the next free thread of a lane, oldest first.
 pub(super) struct HandedOn<C> {
-    waiting: Mutex<Waiting<C>>,
+    waiting: Mutex<WaitingConnections<C>>,
     /// Length of the queue, for threads that do not take the lock.
     count: AtomicUsize,
 }
 
-struct Waiting<C> {
+struct WaitingConnections<C> {
     all: VecDeque<C>,
     /// Whether the lane's threads have ended.
     closed: bool,
@@ -43,7 +43,7 @@ pub(crate) enum NotQueued {
 impl<C> Default for HandedOn<C> {
     fn default() -> Self {
         HandedOn {
-            waiting: Mutex::new(Waiting { all: VecDeque::new(), closed: false }),
+            waiting: Mutex::new(WaitingConnections { all: VecDeque::new(), closed: false }),
             count: AtomicUsize::new(0),
         }
     }
@@ -97,7 +97,7 @@ impl<C> HandedOn<C> {
         self.count.load(Ordering::SeqCst) == 0
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waiting<C>> {
+    fn lock(&self) -> MutexGuard<'_, WaitingConnections<C>> {
         self.waiting.lock()
     }
 }

@@ -35,10 +35,10 @@ struct QueueState<T> {
     /// Requests ordered by urgency, in a heap, so that each costs logarithmic time.
     urgent: BinaryHeap<Urgent<T>>,
     /// Requests without urgency, which come after those, in the order of their arrival.
-    others: VecDeque<Waiting<T>>,
+    others: VecDeque<WaitingRequest<T>>,
     /// Requests that give way when the queue is full, with and without urgency.
-    urgent_yielding: BTreeMap<Rank, Waiting<T>>,
-    others_yielding: VecDeque<Waiting<T>>,
+    urgent_yielding: BTreeMap<Rank, WaitingRequest<T>>,
+    others_yielding: VecDeque<WaitingRequest<T>>,
     /// Number of requests so far.
     arrivals: u64,
     /// Total octets of queued and reserved requests.
@@ -50,7 +50,7 @@ struct QueueState<T> {
     closed: bool,
 }
 
-struct Waiting<T> {
+struct WaitingRequest<T> {
     request: T,
     octets: usize,
     arrival: u64,
@@ -61,7 +61,7 @@ type Rank = (Urgency, Reverse<u64>);
 
 struct Urgent<T> {
     rank: Rank,
-    waiting: Waiting<T>,
+    waiting: WaitingRequest<T>,
 }
 
 impl<T> PartialEq for Urgent<T> {
@@ -149,7 +149,7 @@ impl<T> Queue<T> {
         let mut state = self.state.lock();
         state.arrivals += 1;
         let arrival = state.arrivals;
-        let waiting = Waiting { request, octets, arrival };
+        let waiting = WaitingRequest { request, octets, arrival };
         let rank = urgency.map(|urgency| (urgency, Reverse(arrival)));
         match (rank, yields) {
             (None, false) => state.others.push_back(waiting),
@@ -229,7 +229,7 @@ impl<T> Queue<T> {
         Some(self.leave(state, next))
     }
 
-    fn leave(&self, state: &mut QueueState<T>, next: Waiting<T>) -> T {
+    fn leave(&self, state: &mut QueueState<T>, next: WaitingRequest<T>) -> T {
         state.octets -= next.octets;
         let last = self.taken.fetch_sub(1, Ordering::SeqCst) == 1;
         if last && state.closed {
@@ -263,7 +263,7 @@ impl<T> Queue<T> {
 }
 
 impl<T> QueueState<T> {
-    fn next_urgent(&mut self) -> Option<Waiting<T>> {
+    fn next_urgent(&mut self) -> Option<WaitingRequest<T>> {
         let yielding = self.urgent_yielding.last_key_value().map(|(rank, _)| *rank);
         match (self.urgent.peek().map(|urgent| urgent.rank), yielding) {
             (Some(stays), Some(yields)) if yields > stays => self.last_yielding(),
@@ -272,12 +272,13 @@ impl<T> QueueState<T> {
         }
     }
 
-    fn last_yielding(&mut self) -> Option<Waiting<T>> {
+    fn last_yielding(&mut self) -> Option<WaitingRequest<T>> {
         self.urgent_yielding.pop_last().map(|(_, waiting)| waiting)
     }
 
-    fn next_other(&mut self) -> Option<Waiting<T>> {
-        let arrival = |queue: &VecDeque<Waiting<T>>| queue.front().map(|first| first.arrival);
+    fn next_other(&mut self) -> Option<WaitingRequest<T>> {
+        let arrival =
+            |queue: &VecDeque<WaitingRequest<T>>| queue.front().map(|first| first.arrival);
         let yields = match (arrival(&self.others), arrival(&self.others_yielding)) {
             (Some(stays), Some(yields)) => yields < stays,
             (None, yields) => yields.is_some(),

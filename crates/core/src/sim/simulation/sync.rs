@@ -11,11 +11,11 @@ use super::world::{Here, here};
 
 /// Threads that wait for a lock or a condition.
 #[derive(Default)]
-struct Waiting(sync::Mutex<Vec<u64>>);
+struct WaitingThreads(sync::Mutex<Vec<u64>>);
 
-impl Waiting {
+impl WaitingThreads {
     const fn new() -> Self {
-        Waiting(sync::Mutex::new(Vec::new()))
+        WaitingThreads(sync::Mutex::new(Vec::new()))
     }
 
     fn all(&self) -> sync::MutexGuard<'_, Vec<u64>> {
@@ -60,13 +60,13 @@ impl Waiting {
 
 #[derive(Default)]
 pub(crate) struct Mutex<T> {
-    waiting: Waiting,
+    waiting: WaitingThreads,
     inner: sync::Mutex<T>,
 }
 
 impl<T> Mutex<T> {
     pub(crate) const fn new(value: T) -> Self {
-        Mutex { waiting: Waiting::new(), inner: sync::Mutex::new(value) }
+        Mutex { waiting: WaitingThreads::new(), inner: sync::Mutex::new(value) }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
@@ -117,7 +117,7 @@ impl<T> Drop for MutexGuard<'_, T> {
 
 /// Condition variable of a world.
 #[derive(Default)]
-pub struct Condvar(Waiting);
+pub struct Condvar(WaitingThreads);
 
 /// Whether a wait ended by its time limit.
 #[derive(Clone, Copy)]
@@ -131,7 +131,7 @@ impl WaitTimeoutResult {
 
 impl Condvar {
     pub(crate) const fn new() -> Self {
-        Condvar(Waiting::new())
+        Condvar(WaitingThreads::new())
     }
 
     pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {

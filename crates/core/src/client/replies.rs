@@ -248,7 +248,7 @@ impl Replies {
         inbox: &mut Inbox,
     ) -> Result<(), ConnectionEnd> {
         loop {
-            let mut wakes = Wakes::default();
+            let mut wakes = PendingWakes::default();
             let all = wakes.fill(announced.take(), inbox, &mut self.ring.lock());
             wakes.wake();
             if all? {
@@ -266,7 +266,7 @@ impl Replies {
         id: u32,
     ) -> Result<Option<AnswerResult>, ConnectionEnd> {
         loop {
-            let mut wakes = Wakes::default();
+            let mut wakes = PendingWakes::default();
             let mut ring = self.ring.lock();
             let Some(reading) = inbox else {
                 return Ok(None);
@@ -558,12 +558,12 @@ impl Wake {
 
 /// Recipients to be woken when the lock is free again.
 #[derive(Default)]
-struct Wakes {
+struct PendingWakes {
     several: [Option<Wake>; AT_ONCE],
     count: usize,
 }
 
-impl Wakes {
+impl PendingWakes {
     /// Delivers the messages in `inbox`, the announced one first; returns whether these were all.
     fn fill(
         &mut self,

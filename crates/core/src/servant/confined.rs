@@ -307,12 +307,12 @@ struct ConfinedTask {
 }
 
 /// Wakes a [`ConfinedTask`], from any thread.
-struct Wakes {
+struct TaskWaker {
     key: EntryKey,
     lane: Weak<Lane>,
 }
 
-impl Wake for Wakes {
+impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         let key = self.key;
         if let Some(lane) = self.lane.upgrade() {
@@ -346,7 +346,7 @@ impl Orb {
             waker: RefCell::default(),
         });
         let key = TASKS.with_borrow_mut(|table| table.insert(Rc::clone(&task)));
-        let wakes = Wakes { key, lane: Arc::downgrade(&found) };
+        let wakes = TaskWaker { key, lane: Arc::downgrade(&found) };
         task.waker.replace(Some(Waker::from(Arc::new(wakes))));
         poll(key);
         Ok(())

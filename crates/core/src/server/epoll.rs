@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use oxorb_sys::poll::{Poller, Token};
 use oxorb_transport::Link;
 
-use super::reactor::{Armed, Reactor, Watch};
+use super::reactor::{Armed, Reactor, ReactorCommand};
 
 use crate::threads::clock;
 
@@ -60,15 +60,15 @@ impl Reactor for Epoll {
         Some(self.0.as_fd())
     }
 
-    fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()> {
+    fn watch(&self, other: &dyn Reactor, token: Token, how: ReactorCommand) -> io::Result<()> {
         let other = descriptor(other.poll_fd())?;
         match how {
-            Watch::Begin => {
+            ReactorCommand::Begin => {
                 self.0.add(other, token)?;
                 self.0.disarm(other, token)
             }
-            Watch::Arm => self.0.rearm(other, token),
-            Watch::Disarm => self.0.disarm(other, token),
+            ReactorCommand::Arm => self.0.rearm(other, token),
+            ReactorCommand::Disarm => self.0.disarm(other, token),
         }
     }
 }
@@ -151,7 +151,7 @@ impl Reactor for BusyPoll {
         self.epoll.poll_fd()
     }
 
-    fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()> {
+    fn watch(&self, other: &dyn Reactor, token: Token, how: ReactorCommand) -> io::Result<()> {
         self.epoll.watch(other, token, how)
     }
 }

@@ -85,7 +85,7 @@ pub(crate) use per_connection::start_both_ways;
 pub(crate) use queue::Queue;
 pub use rate_groups::RateGroup;
 #[cfg(all(test, any(feature = "model", feature = "simulation")))]
-pub(crate) use reactor::{Armed, Reactor, Watch};
+pub(crate) use reactor::{Armed, Reactor, ReactorCommand};
 #[cfg(all(test, feature = "model"))]
 pub(crate) use registry::Look;
 pub(crate) use registry::Registry;

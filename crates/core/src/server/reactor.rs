@@ -50,7 +50,7 @@ pub(crate) trait Reactor: Send + Sync {
     fn model(&self) -> crate::threads::sync::OtherReactor;
 
     /// Starts or stops watching another reactor: that of a lane whose threads are all busy.
-    fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()>;
+    fn watch(&self, other: &dyn Reactor, token: Token, how: ReactorCommand) -> io::Result<()>;
 }
 
 /// Number of reports for which a link is armed.
@@ -63,7 +63,7 @@ pub(crate) enum Armed {
 
 /// Instruction for a watched reactor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Watch {
+pub(crate) enum ReactorCommand {
     /// Start to watch the reactor, disarmed.
     Begin,
     Arm,

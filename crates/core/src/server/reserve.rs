@@ -27,7 +27,7 @@ use super::connection_owner::ConnectionOwner;
 use super::host::{Host, Keeper};
 use super::lane::Lane;
 use super::queue::Queue;
-use super::reactor::{self, Reactor, Watch};
+use super::reactor::{self, Reactor, ReactorCommand};
 use super::takeover_thread;
 use crate::Incident;
 use crate::ReactorChoice;
@@ -90,7 +90,7 @@ pub(super) fn lend(lanes: &[Arc<Lane>]) -> io::Result<()> {
             }
             let token = Token(BORROWERS + at as u64);
             if upper.reserve.reader.is_none() {
-                lower.reactor.watch(&*upper.reactor, token, Watch::Begin)?;
+                lower.reactor.watch(&*upper.reactor, token, ReactorCommand::Begin)?;
             }
             let _ = upper.reserve.lender.set((Arc::clone(lower), token));
         }
@@ -163,17 +163,17 @@ impl Lane {
 
     fn call_for_help(&self) {
         if let Some(reader) = &self.reserve.reader {
-            let _ = reader.watch(&*self.reactor, Token(0), Watch::Arm);
+            let _ = reader.watch(&*self.reactor, Token(0), ReactorCommand::Arm);
         } else if let Some((lender, token)) = self.reserve.lender.get() {
-            let _ = lender.reactor.watch(&*self.reactor, *token, Watch::Arm);
+            let _ = lender.reactor.watch(&*self.reactor, *token, ReactorCommand::Arm);
         }
     }
 
     fn dismiss_help(&self) {
         if let Some(reader) = &self.reserve.reader {
-            let _ = reader.watch(&*self.reactor, Token(0), Watch::Disarm);
+            let _ = reader.watch(&*self.reactor, Token(0), ReactorCommand::Disarm);
         } else if let Some((lender, token)) = self.reserve.lender.get() {
-            let _ = lender.reactor.watch(&*self.reactor, *token, Watch::Disarm);
+            let _ = lender.reactor.watch(&*self.reactor, *token, ReactorCommand::Disarm);
         } else {
             return;
         }
@@ -242,7 +242,7 @@ impl Lane {
         let Some(reader) = &self.reserve.reader else {
             return Ok(());
         };
-        reader.watch(&*self.reactor, Token(0), Watch::Begin)?;
+        reader.watch(&*self.reactor, Token(0), ReactorCommand::Begin)?;
         self.spawn(orb, |lane, orb| {
             while let (Some(reader), Some(queue)) = (&lane.reserve.reader, &lane.queue)
                 && !lane.is_over(orb)

@@ -10,7 +10,7 @@ use oxorb_sys::poll::Token;
 use oxorb_sys::sync::Mutex;
 use oxorb_transport::Link;
 
-use crate::server::{Armed, Reactor, Watch};
+use crate::server::{Armed, Reactor, ReactorCommand};
 use crate::threads::sync::{touch, wait_for};
 
 /// Links and other reactors, by their tokens.
@@ -116,8 +116,13 @@ impl Reactor for StandInReactor {
         self.clone()
     }
 
-    fn watch(&self, other: &dyn Reactor, Token(token): Token, how: Watch) -> io::Result<()> {
-        let armed = (how == Watch::Arm).then_some(Armed::Once);
+    fn watch(
+        &self,
+        other: &dyn Reactor,
+        Token(token): Token,
+        how: ReactorCommand,
+    ) -> io::Result<()> {
+        let armed = (how == ReactorCommand::Arm).then_some(Armed::Once);
         let watched = (WatchedSource::Reactor(other.model()), armed);
         self.0.lock().watched.insert(token, watched);
         touch();

@@ -30,12 +30,12 @@ enum CallbackThread {
     Closed,
 }
 
-type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+type CallbackWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Task that waits for an answer, then calls back.
 struct CallbackTask {
     /// `None` once the work is done.
-    work: Mutex<Option<Work>>,
+    work: Mutex<Option<CallbackWork>>,
     thread: Runs,
 }
 
@@ -64,7 +64,7 @@ impl Callbacks {
 
     /// Runs `work` to its end on the callback thread or, if there is none, in the calling thread.
     pub(crate) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut work: Work = Box::pin(work);
+        let mut work: CallbackWork = Box::pin(work);
         match self.thread() {
             Some(thread) => Arc::new(CallbackTask {
                 work: Mutex::new(Some(work)),

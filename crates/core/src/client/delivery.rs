@@ -44,7 +44,7 @@ pub(crate) struct Deliveries {
 #[derive(Default)]
 struct DeliveriesState {
     /// Queues by server: those that a thread works on, and those that are ready.
-    queues: HashMap<ServerNumber, VecDeque<Work>>,
+    queues: HashMap<ServerNumber, VecDeque<DeliveryWork>>,
     /// Servers whose queues no thread works on yet.
     ready: VecDeque<ServerNumber>,
     waiting: usize,
@@ -56,7 +56,7 @@ struct DeliveriesState {
 /// Number of a peer; `None` for this process.
 pub(super) type ServerNumber = Option<u64>;
 
-type Work = Box<dyn FnOnce() + Send>;
+type DeliveryWork = Box<dyn FnOnce() + Send>;
 
 impl Deliveries {
     pub(crate) fn new(threads: &Arc<Threads>, priority: Option<Priority>) -> Self {
@@ -72,7 +72,11 @@ impl Deliveries {
     ///
     /// # Errors
     /// A description of the limit, if the queue is full.
-    pub(super) fn push(self: &Arc<Self>, server: ServerNumber, work: Work) -> Result<(), String> {
+    pub(super) fn push(
+        self: &Arc<Self>,
+        server: ServerNumber,
+        work: DeliveryWork,
+    ) -> Result<(), String> {
         let mut state = self.state.lock();
         let for_one = state.queues.get(&server).map_or(0, VecDeque::len);
         if for_one >= WAITING_FOR_ONE {

@@ -37,7 +37,7 @@ use crate::shared::Shared;
 use crate::threads::sync::atomic::Ordering;
 
 /// Work in a lane's queue.
-pub(super) enum Work {
+pub(super) enum LaneWork {
     /// Connection whose next request was read.
     Connection(Connection),
     Request(AssignedRequest),
@@ -276,10 +276,10 @@ impl AssignedRequest {
     }
 
     /// Adds the request to the queue, in the capacity reserved for it.
-    pub(super) fn wait_in(self, queue: &Queue<Work>, octets: usize, urgency: Option<Urgency>) {
+    pub(super) fn wait_in(self, queue: &Queue<LaneWork>, octets: usize, urgency: Option<Urgency>) {
         match self.dropping.gives_way {
-            true => queue.push_yielding(Work::Request(self), octets, urgency),
-            false => queue.push(Work::Request(self), octets, urgency),
+            true => queue.push_yielding(LaneWork::Request(self), octets, urgency),
+            false => queue.push(LaneWork::Request(self), octets, urgency),
         }
     }
 
@@ -347,7 +347,7 @@ impl Lane {
                     return Ok(());
                 }
                 // `displace` takes only oneways out of the queue.
-                let Some(Work::Request(oneway)) = queue.displace(octets) else {
+                let Some(LaneWork::Request(oneway)) = queue.displace(octets) else {
                     return Err(raise::REQUESTS_BUFFERED);
                 };
                 oneway.give_up("it gave way to another request, as the queue is full");
@@ -401,10 +401,10 @@ impl Lane {
     }
 
     /// Serves work from the queue.
-    pub(super) fn serve_work(&self, orb: &impl Host, owner: &ConnectionOwner, work: Work) {
+    pub(super) fn serve_work(&self, orb: &impl Host, owner: &ConnectionOwner, work: LaneWork) {
         match work {
-            Work::Connection(connection) => self.serve_own(orb, owner, connection),
-            Work::Request(request) => request.serve(orb, owner),
+            LaneWork::Connection(connection) => self.serve_own(orb, owner, connection),
+            LaneWork::Request(request) => request.serve(orb, owner),
         }
     }
 }

@@ -23,7 +23,7 @@ use oxorb_sys::poll::Token;
 use oxorb_sys::thread::{Places, Purpose};
 use oxorb_transport::{Link, Properties};
 
-use super::assign::Work;
+use super::assign::LaneWork;
 use super::connection::{Connection, ServingEnd};
 use super::connection_owner::ConnectionOwner;
 use super::followers::Followers;
@@ -139,7 +139,7 @@ pub(crate) struct Lane {
     /// Takeover of its connections, if its threads have native priorities.
     pub(super) takeover: Takeover,
     /// Work that waits for a thread.
-    pub(super) queue: Option<Queue<Work>>,
+    pub(super) queue: Option<Queue<LaneWork>>,
     /// Time of the next check for stalled connections, in nanoseconds of the monotonic clock.
     next_look: AtomicU64,
     pub(super) reserve: Reserve,

@@ -21,7 +21,7 @@ use oxorb_giop::{Header, MessageType};
 use oxorb_sys::poll::Token;
 use oxorb_sys::thread::Purpose;
 
-use super::assign::Work;
+use super::assign::LaneWork;
 use super::connection::{Ahead, Connection};
 use super::connection_owner::ConnectionOwner;
 use super::host::{Host, Keeper};
@@ -218,8 +218,8 @@ impl Lane {
         {
             let _raised = upper.raise(orb.shared());
             match work {
-                Work::Connection(connection) => upper.serve_lent(orb, connection),
-                Work::Request(request) => {
+                LaneWork::Connection(connection) => upper.serve_lent(orb, connection),
+                LaneWork::Request(request) => {
                     request.serve(orb, &ConnectionOwner::Lane(Arc::clone(&upper)))
                 }
             }
@@ -256,7 +256,7 @@ impl Lane {
         })
     }
 
-    fn read_ahead(self: &Arc<Self>, orb: &impl Host, queue: &Queue<Work>) {
+    fn read_ahead(self: &Arc<Self>, orb: &impl Host, queue: &Queue<LaneWork>) {
         while self.waiting.load(Ordering::SeqCst) == 0
             && let Ok(Some(Token(id))) = self.reactor.wait_one(Duration::ZERO)
         {
@@ -283,7 +283,12 @@ impl Lane {
     }
 
     /// Queues the buffered requests of a connection, each separately if they may run concurrently, or refuses them.
-    fn buffer(self: &Arc<Self>, orb: &impl Host, queue: &Queue<Work>, mut connection: Connection) {
+    fn buffer(
+        self: &Arc<Self>,
+        orb: &impl Host,
+        queue: &Queue<LaneWork>,
+        mut connection: Connection,
+    ) {
         let owner = ConnectionOwner::Lane(Arc::clone(self));
         loop {
             match connection.read_ahead(orb) {
@@ -305,7 +310,7 @@ impl Lane {
                             self.wake_somebody();
                             continue;
                         }
-                        queue.push(Work::Connection(connection), octets, urgency);
+                        queue.push(LaneWork::Connection(connection), octets, urgency);
                         return self.wake_somebody();
                     }
                     let detail = || format!("a request of {octets} octets");

@@ -25,7 +25,7 @@ const TYPE: &str = "IDL:test/Worker:1.0";
 
 /// Work that a call requests of the servant.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Work {
+pub(super) struct ServantWork {
     /// Number of the request; its answer is the next number.
     pub(super) number: i64,
     /// Time that the servant needs.
@@ -39,25 +39,25 @@ pub(super) struct Work {
     pub(super) stops: bool,
 }
 
-impl Work {
-    pub(super) fn number(number: i64) -> Work {
-        Work { number, ..Work::default() }
+impl ServantWork {
+    pub(super) fn number(number: i64) -> ServantWork {
+        ServantWork { number, ..ServantWork::default() }
     }
 
-    pub(super) fn taking(self, takes: Duration) -> Work {
-        Work { takes, ..self }
+    pub(super) fn taking(self, takes: Duration) -> ServantWork {
+        ServantWork { takes, ..self }
     }
 
-    pub(super) fn octets(self, there: usize, back: usize) -> Work {
-        Work { there, back, ..self }
+    pub(super) fn octets(self, there: usize, back: usize) -> ServantWork {
+        ServantWork { there, back, ..self }
     }
 
-    pub(super) fn later(self) -> Work {
-        Work { later: true, ..self }
+    pub(super) fn later(self) -> ServantWork {
+        ServantWork { later: true, ..self }
     }
 
-    pub(super) fn stopping(self) -> Work {
-        Work { stops: true, ..self }
+    pub(super) fn stopping(self) -> ServantWork {
+        ServantWork { stops: true, ..self }
     }
 
     pub(super) fn write(&self, e: &mut Encoder<'_>) -> CdrResult<()> {
@@ -73,14 +73,21 @@ impl Work {
         Ok(())
     }
 
-    fn read(d: &mut Decoder<'_>) -> CdrResult<Work> {
+    fn read(d: &mut Decoder<'_>) -> CdrResult<ServantWork> {
         let (number, takes) = (d.longlong()?, d.longlong()?);
         let (back, later) = (d.ulong()? as usize, d.boolean()?);
         let (stops, there) = (d.boolean()?, d.ulong()? as usize);
         for _ in 0..there {
             d.octet()?;
         }
-        Ok(Work { number, takes: Duration::from_nanos(takes as u64), there, back, later, stops })
+        Ok(ServantWork {
+            number,
+            takes: Duration::from_nanos(takes as u64),
+            there,
+            back,
+            later,
+            stops,
+        })
     }
 
     fn write_answer(&self, e: &mut Encoder<'_>) -> CdrResult<()> {
@@ -136,7 +143,7 @@ impl Worker {
 
 impl Adapter for Worker {
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
-        let work = match upcall.args(Work::read) {
+        let work = match upcall.args(ServantWork::read) {
             Ok(work) => work,
             Err(rejected) => return upcall.reject(rejected),
         };
@@ -257,17 +264,17 @@ impl SimulatedPair {
     }
 }
 
-pub(super) fn run(object: &Ref, work: &Work) -> Result<i64, SystemException> {
+pub(super) fn run(object: &Ref, work: &ServantWork) -> Result<i64, SystemException> {
     object.invoke(&RUN, |e| work.write(e), read_answer)
 }
 
-pub(super) fn run_async(object: &Ref, work: &Work) -> AsyncReply<i64, SystemException> {
+pub(super) fn run_async(object: &Ref, work: &ServantWork) -> AsyncReply<i64, SystemException> {
     let work = work.clone();
     object.invoke_async(&RUN, |e| work.write(e), read_answer)
 }
 
 pub(super) fn note(object: &Ref, number: i64) -> Result<(), SystemException> {
-    object.send(&NOTE, |e| Work::number(number).write(e))
+    object.send(&NOTE, |e| ServantWork::number(number).write(e))
 }
 
 /// Runs `act`, and returns its result and duration.

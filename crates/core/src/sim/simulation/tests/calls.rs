@@ -2,7 +2,7 @@
 
 use super::everywhere;
 use crate::sim::simulation::pair::{
-    SimulatedPair, Work, assert_about, note, run, run_async, secs, timed,
+    ServantWork, SimulatedPair, assert_about, note, run, run_async, secs, timed,
 };
 use crate::sim::simulation::{course, simulate};
 
@@ -10,13 +10,13 @@ use crate::sim::simulation::{course, simulate};
 fn all_ways_to_share_connections_and_threads() {
     everywhere(2, |pair| {
         for number in 0..20 {
-            assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
+            assert_eq!(run(&pair.object, &ServantWork::number(number)), Ok(number + 1));
         }
         note(&pair.object, 20).unwrap();
-        let answer = run_async(&pair.object, &Work::number(21));
+        let answer = run_async(&pair.object, &ServantWork::number(21));
         assert_eq!(answer.wait(), Ok(22));
-        assert_eq!(run(&pair.object, &Work::number(23).later()), Ok(24));
-        let (told, took) = timed(|| run(&pair.object, &Work::number(1).taking(secs(50))));
+        assert_eq!(run(&pair.object, &ServantWork::number(23).later()), Ok(24));
+        let (told, took) = timed(|| run(&pair.object, &ServantWork::number(1).taking(secs(50))));
         assert_eq!(told, Ok(2));
         assert_about(took, secs(50));
     });
@@ -30,8 +30,9 @@ fn a_seed_gives_one_course() {
         let courses = Arc::clone(&courses);
         simulate(3, move || {
             let pair = SimulatedPair::new();
-            let answers: Vec<_> =
-                (0..10).map(|number| run_async(&pair.object, &Work::number(number))).collect();
+            let answers: Vec<_> = (0..10)
+                .map(|number| run_async(&pair.object, &ServantWork::number(number)))
+                .collect();
             for answer in answers {
                 answer.wait().unwrap();
             }

@@ -8,8 +8,8 @@ use super::{everywhere, with_options};
 use crate::policy::{BufferingConstraint, RelativeRoundtripTimeout, RequestStartTime, SyncScope};
 use crate::sim::simulation::network::network;
 use crate::sim::simulation::pair::{
-    SimulatedPair, SimulatedServer, Work, assert_about, elapsed, failed, ms, note, run, run_async,
-    secs, timed,
+    ServantWork, SimulatedPair, SimulatedServer, assert_about, elapsed, failed, ms, note, run,
+    run_async, secs, timed,
 };
 use crate::sim::simulation::{course, simulate, thread};
 use crate::threads::clock;
@@ -19,15 +19,15 @@ use crate::{ClientConnections, Concurrency, Options};
 fn a_server_ends_in_time_though_a_servant_hangs() {
     everywhere(2, |pair| {
         let patient = pair.object.with(RelativeRoundtripTimeout::NEVER);
-        let call = thread::spawn(move || run(&patient, &Work::number(1).taking(secs(300))));
+        let call = thread::spawn(move || run(&patient, &ServantWork::number(1).taking(secs(300))));
         let patient = pair.object.with(RelativeRoundtripTimeout::NEVER);
-        let short = thread::spawn(move || run(&patient, &Work::number(2).taking(secs(10))));
+        let short = thread::spawn(move || run(&patient, &ServantWork::number(2).taking(secs(10))));
         thread::sleep(secs(1));
         let ((), took) = timed(|| pair.server.orb.shutdown(true).unwrap());
         assert_about(took, secs(30));
         assert_eq!(failed(call.join().unwrap()).1, Maybe);
         assert_eq!(short.join().unwrap(), Ok(3), "it ended in time");
-        let (told, took) = timed(|| run(&pair.object, &Work::number(3)));
+        let (told, took) = timed(|| run(&pair.object, &ServantWork::number(3)));
         assert_eq!(failed(told), (Transient, No, minor::transient::CONNECT_FAILED));
         assert!(took < secs(1), "{took:?}");
     });
@@ -37,16 +37,16 @@ fn a_server_ends_in_time_though_a_servant_hangs() {
 fn a_client_ends_though_calls_are_under_way() {
     everywhere(2, |pair| {
         let patient = pair.object.with(RelativeRoundtripTimeout::NEVER);
-        let call = thread::spawn(move || run(&patient, &Work::number(1).taking(secs(20))));
+        let call = thread::spawn(move || run(&patient, &ServantWork::number(1).taking(secs(20))));
         let patient = pair.object.with(RelativeRoundtripTimeout::NEVER);
-        let other = run_async(&patient, &Work::number(2).taking(secs(20)));
+        let other = run_async(&patient, &ServantWork::number(2).taking(secs(20)));
         thread::sleep(secs(1));
         let ((), took) = timed(|| pair.client.shutdown(true).unwrap());
         assert!(took <= secs(31), "{took:?}");
         for told in [call.join().unwrap(), other.wait()] {
             assert!(told.is_ok() || failed(told).1 == Maybe, "{told:?}");
         }
-        let told = run(&pair.object, &Work::number(3));
+        let told = run(&pair.object, &ServantWork::number(3));
         assert_eq!(failed(told).1, No);
         thread::sleep(secs(30));
     });
@@ -57,9 +57,9 @@ fn a_servant_learns_that_nobody_waits_for_it() {
     everywhere(2, |pair| {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(5)));
         let began = elapsed();
-        let told = run(&hurried, &Work::number(1).taking(secs(40)).stopping());
+        let told = run(&hurried, &ServantWork::number(1).taking(secs(40)).stopping());
         assert_eq!(failed(told).1, Maybe);
-        let call = run_async(&pair.object, &Work::number(2).taking(secs(40)).stopping());
+        let call = run_async(&pair.object, &ServantWork::number(2).taking(secs(40)).stopping());
         thread::sleep(secs(5));
         drop(call);
         thread::sleep(secs(50));
@@ -69,7 +69,7 @@ fn a_servant_learns_that_nobody_waits_for_it() {
             let late = (stopped - began).saturating_sub(given_up);
             assert!(late <= ms(400), "{number}: {late:?}");
         }
-        assert_eq!(run(&pair.object, &Work::number(3)), Ok(4));
+        assert_eq!(run(&pair.object, &ServantWork::number(3)), Ok(4));
     });
 }
 
@@ -81,22 +81,22 @@ fn forwards_in_a_circle_end() {
         pair.server.worker.forward_to(Some(there.clone()));
         other.worker.forward_to(Some(pair.server.object(&pair.client)));
         for told in [
-            run(&pair.object, &Work::number(1)),
-            run_async(&pair.object, &Work::number(2)).wait(),
-            run(&there, &Work::number(3)),
+            run(&pair.object, &ServantWork::number(1)),
+            run_async(&pair.object, &ServantWork::number(2)).wait(),
+            run(&there, &ServantWork::number(3)),
         ] {
             assert_eq!(failed(told), (Transient, No, minor::transient::FORWARD_LOOP));
         }
         // Each forward takes 4 s, so the call reaches its limit of 60 s before the limit of 16 forwards.
         pair.net.set(|weather| weather.latency = secs(2));
-        let (told, took) = timed(|| run(&pair.object, &Work::number(4)));
+        let (told, took) = timed(|| run(&pair.object, &ServantWork::number(4)));
         println!("{told:?} {took:?}");
         assert_eq!(failed(told).0, oxorb_object::SystemExceptionKind::Timeout);
         assert_about(took, secs(60));
         pair.net.set(|weather| weather.latency = ms(1));
         thread::sleep(secs(60));
         other.worker.forward_to(None);
-        assert_eq!(run(&pair.object, &Work::number(5)), Ok(6));
+        assert_eq!(run(&pair.object, &ServantWork::number(5)), Ok(6));
         assert_eq!(other.worker.ran(5), 1);
         other.orb.shutdown(true).unwrap();
     });
@@ -162,12 +162,12 @@ fn a_request_that_comes_too_early_is_held_for_a_while() {
         let day = clock::time_of_day();
         let soon = pair.object.with(RequestStartTime(day + secs(20)));
         let began = elapsed();
-        assert_eq!(run_async(&soon, &Work::number(1)).wait(), Ok(2));
+        assert_eq!(run_async(&soon, &ServantWork::number(1)).wait(), Ok(2));
         assert_about(pair.server.worker.began(1) - began, secs(20));
         let day = clock::time_of_day();
         let patient = pair.object.with(RelativeRoundtripTimeout::NEVER);
         let late = patient.with(RequestStartTime(day + secs(40)));
-        let (told, took) = timed(|| run_async(&late, &Work::number(2)).wait());
+        let (told, took) = timed(|| run_async(&late, &ServantWork::number(2)).wait());
         assert_eq!(failed(told), (Transient, No, minor::transient::HELD_TOO_LONG));
         assert!(took < secs(1), "{took:?}");
     });
@@ -182,9 +182,9 @@ fn a_short_request_overtakes_a_long_one_of_its_connection() {
             Options { client_connections: ClientConnections::Multiplexed, ..Options::default() };
         let server = Options { concurrency, ..Options::default() };
         with_options(3, client, server, |pair| {
-            let long = run_async(&pair.object, &Work::number(1).taking(secs(10)));
+            let long = run_async(&pair.object, &ServantWork::number(1).taking(secs(10)));
             thread::sleep(secs(1));
-            let (told, took) = timed(|| run(&pair.object, &Work::number(2)));
+            let (told, took) = timed(|| run(&pair.object, &ServantWork::number(2)));
             assert_eq!(told, Ok(3));
             assert!(took < ms(100), "{took:?}");
             assert_eq!(long.wait(), Ok(2));
@@ -198,7 +198,7 @@ fn the_end_of_a_connection_ends_its_calls() {
         let calls: Vec<_> = (0..5)
             .map(|number| {
                 let object = pair.object.clone();
-                let work = Work::number(number).taking(secs(5));
+                let work = ServantWork::number(number).taking(secs(5));
                 thread::spawn(move || run(&object, &work))
             })
             .collect();

@@ -3,7 +3,7 @@
 use super::{ALL_SERVING, ALL_SHARING, everywhere, with_options};
 use crate::sim::simulation::network::Connect;
 use crate::sim::simulation::pair::{
-    Work, assert_about, failed, ms, note, run, run_async, secs, timed,
+    ServantWork, assert_about, failed, ms, note, run, run_async, secs, timed,
 };
 use crate::sim::simulation::thread;
 use crate::{ClientConnections, Incident, Options};
@@ -24,7 +24,7 @@ fn a_server_closes_connections_at_its_limit() {
             };
             with_options(2, client, server, |pair| {
                 for number in 0..3 {
-                    assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
+                    assert_eq!(run(&pair.object, &ServantWork::number(number)), Ok(number + 1));
                     let open = || pair.server.orb.connection_statistics().open;
                     thread::sleep(secs(97));
                     assert_eq!(open(), 1);
@@ -44,14 +44,14 @@ fn a_server_closes_connections_at_its_limit() {
 fn the_reader_of_a_shared_connection_gives_up_when_nobody_calls() {
     super::with_sharing(3, ClientConnections::Multiplexed, |pair| {
         for number in 0..3 {
-            assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
+            assert_eq!(run(&pair.object, &ServantWork::number(number)), Ok(number + 1));
             thread::sleep(secs(10));
             assert_eq!(pair.net.pipes(), 2);
             thread::sleep(secs(7));
             assert_eq!(pair.net.pipes(), 0);
         }
         // A call that waits for its answer keeps the connection.
-        let long = Work::number(3).taking(secs(50));
+        let long = ServantWork::number(3).taking(secs(50));
         assert_eq!(run(&pair.object, &long), Ok(4));
         assert_eq!(pair.net.attempts(), 4);
     });
@@ -62,7 +62,7 @@ fn a_client_closes_connections_at_its_limit() {
     let client = Options { client_idle_timeout: Some(secs(100)), ..Options::default() };
     with_options(2, client, Options::default(), |pair| {
         for number in 0..3 {
-            assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
+            assert_eq!(run(&pair.object, &ServantWork::number(number)), Ok(number + 1));
             thread::sleep(secs(97));
             assert_eq!(pair.net.pipes(), 2);
             // The next check follows after at most a quarter of the limit.
@@ -81,7 +81,7 @@ fn a_client_drops_connections_that_its_server_has_closed() {
         }
         super::with_sharing(2, sharing, |pair| {
             for number in 0..3 {
-                assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
+                assert_eq!(run(&pair.object, &ServantWork::number(number)), Ok(number + 1));
                 assert_eq!(pair.net.pipes(), 2);
                 pair.net.reset_all();
                 thread::sleep(secs(5));
@@ -103,8 +103,8 @@ fn no_call_fails_because_its_connection_was_about_to_be_closed() {
                 let mut random = crate::sim::simulation::random();
                 for number in 0..60 {
                     let told = match number % 3 {
-                        2 => run_async(&pair.object, &Work::number(number)).wait(),
-                        _ => run(&pair.object, &Work::number(number)),
+                        2 => run_async(&pair.object, &ServantWork::number(number)).wait(),
+                        _ => run(&pair.object, &ServantWork::number(number)),
                     };
                     assert_eq!(told, Ok(number + 1));
                     assert_eq!(pair.server.worker.ran(number), 1);
@@ -123,18 +123,18 @@ fn no_call_fails_because_its_connection_was_about_to_be_closed() {
 fn connections_that_died_in_silence_cost_no_call() {
     everywhere(2, |pair| {
         for number in 0..10 {
-            assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
+            assert_eq!(run(&pair.object, &ServantWork::number(number)), Ok(number + 1));
             pair.net.reset_all();
             thread::sleep(ms(number as u64 * 3));
         }
         for number in 10..20 {
-            let told = run_async(&pair.object, &Work::number(number)).wait();
+            let told = run_async(&pair.object, &ServantWork::number(number)).wait();
             assert_eq!(told, Ok(number + 1));
             pair.net.reset_all();
             thread::sleep(ms(number as u64));
         }
         note(&pair.object, 20).unwrap();
-        assert_eq!(run(&pair.object, &Work::number(21)), Ok(22));
+        assert_eq!(run(&pair.object, &ServantWork::number(21)), Ok(22));
         assert_eq!(pair.server.worker.ran(20), 1);
     });
 }
@@ -150,32 +150,32 @@ fn retries_wait_longer_each_time() {
             pair.net.set(|weather| weather.connect = Connect::Refused(6));
             // The delays are 20 + 40 + 80 + 160 + 320 + 640 ms; in addition, each attempt to connect takes two
             // milliseconds, or up to a tick.
-            let (told, took) = timed(|| run(&object, &Work::number(1)));
+            let (told, took) = timed(|| run(&object, &ServantWork::number(1)));
             assert_eq!(told, Ok(2));
             assert_about(took, ms(1260 + 7 * 5));
             assert_eq!(pair.net.attempts(), 7);
             pair.net.reset_all();
             pair.net.set(|weather| weather.connect = Connect::Refused(100));
             // The two further delays are limited to 1 s each.
-            let (told, took) = timed(|| run(&object, &Work::number(2)));
+            let (told, took) = timed(|| run(&object, &ServantWork::number(2)));
             assert_eq!(
                 failed(told),
                 (Transient, No, oxorb_object::minor::transient::CONNECT_FAILED)
             );
             assert_about(took, ms(1260 + 2 * 1000 + 9 * 5));
             let hurried = object.with(RelativeRoundtripTimeout(ms(200)));
-            let (told, took) = timed(|| run(&hurried, &Work::number(3)));
+            let (told, took) = timed(|| run(&hurried, &ServantWork::number(3)));
             // The failure is more specific than TIMEOUT, and so is reported in its place.
             assert_eq!(failed(told).0, Transient);
             assert!(took < ms(200), "{took:?}");
-            let (told, took) = timed(|| run_async(&object, &Work::number(4)).wait());
+            let (told, took) = timed(|| run_async(&object, &ServantWork::number(4)).wait());
             assert_eq!(failed(told).0, Transient);
             assert_about(took, ms(1260 + 2 * 1000 + 9 * 5));
             for number in 2..5 {
                 assert_eq!(pair.server.worker.ran(number), 0);
             }
             pair.net.set(|weather| weather.connect = Connect::Made);
-            assert_eq!(run(&object, &Work::number(5)), Ok(6));
+            assert_eq!(run(&object, &ServantWork::number(5)), Ok(6));
         });
     }
 }

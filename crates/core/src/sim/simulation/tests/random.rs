@@ -14,7 +14,7 @@ use crate::sim::simulation::network::{
     Connect, ConnectionFaults, SimulatedNetwork, Trouble, Weather, network,
 };
 use crate::sim::simulation::pair::{
-    NOTE, SimulatedServer, Work, assert_true, elapsed, ms, run, run_async, secs,
+    NOTE, ServantWork, SimulatedServer, assert_true, elapsed, ms, run, run_async, secs,
 };
 use crate::sim::simulation::random::Random;
 use crate::sim::simulation::{self, simulate, thread};
@@ -68,7 +68,7 @@ fn whatever_happens_every_call_ends_once_in_time_and_with_the_truth() {
         net.set(|weather| *weather = Weather::default());
         net.reset_all();
         thread::sleep(secs(100));
-        let told = run(&object.with(Retry::times(3)), &Work::number(-1));
+        let told = run(&object.with(Retry::times(3)), &ServantWork::number(-1));
         assert_eq!(told, Ok(0), "fair weather again");
         for (number, told) in record.all() {
             assert_true(told, number, worker.ran(number));
@@ -183,7 +183,7 @@ fn call(object: &Ref, alone: bool, record: &Record, mut random: Random) {
             1 => ms(random.below(20)),
             _ => ms(0),
         };
-        let mut work = Work::number(number).taking(takes);
+        let mut work = ServantWork::number(number).taking(takes);
         if random.once_in(5) {
             work = work.octets(random.below(20_000) as usize, random.below(20_000) as usize);
         }

@@ -9,7 +9,7 @@ use super::{ALL_SERVING, ALL_SHARING, with_options};
 use crate::policy::RelativeRoundtripTimeout;
 use crate::sim::simulation::network::{ConnectionFaults, Trouble, Weather};
 use crate::sim::simulation::pair::{
-    SimulatedPair, Work, assert_about, assert_true, failed, ms, run, run_async, secs, timed,
+    ServantWork, SimulatedPair, assert_about, assert_true, failed, ms, run, run_async, secs, timed,
 };
 use crate::sim::simulation::thread;
 use crate::{ClientConnections, Incident, Options};
@@ -45,7 +45,7 @@ fn a_request_that_stalls_anywhere_holds_up_nobody_for_long() {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(100)));
         // Either the first or the second request stalls, depending on the position of the fault.
         for number in [1, 2] {
-            let (told, took) = timed(|| run(&hurried, &Work::number(number)));
+            let (told, took) = timed(|| run(&hurried, &ServantWork::number(number)));
             assert_true(told, number, pair.server.worker.ran(number));
             assert!(took <= secs(102), "{took:?}");
         }
@@ -63,14 +63,14 @@ fn a_reply_that_stalls_anywhere_is_late() {
     };
     at_each_place(stall, |pair, place| {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(40)));
-        let (told, took) = timed(|| run(&hurried, &Work::number(1)));
+        let (told, took) = timed(|| run(&hurried, &ServantWork::number(1)));
         assert_eq!(pair.server.worker.ran(1), 1);
         if told.is_err() {
             assert_eq!(failed(told).0, Timeout, "{place}");
             assert_about(took, secs(40));
         }
         assert_true(told, 1, 1);
-        let (told, took) = timed(|| run_async(&hurried, &Work::number(2)).wait());
+        let (told, took) = timed(|| run_async(&hurried, &ServantWork::number(2)).wait());
         assert_true(told, 2, pair.server.worker.ran(2));
         assert!(took <= secs(41), "{took:?}");
     });
@@ -85,12 +85,12 @@ fn a_connection_that_is_cut_anywhere_tells_the_truth_at_once() {
     for fault in [up, down] {
         at_each_place(fault, |pair, _| {
             for number in 0..3 {
-                let (told, took) = timed(|| run(&pair.object, &Work::number(number)));
+                let (told, took) = timed(|| run(&pair.object, &ServantWork::number(number)));
                 assert!(took <= ms(100), "{took:?}");
                 thread::sleep(secs(1));
                 assert_true(told, number, pair.server.worker.ran(number));
             }
-            let told = run_async(&pair.object, &Work::number(3)).wait();
+            let told = run_async(&pair.object, &ServantWork::number(3)).wait();
             thread::sleep(secs(1));
             assert_true(told, 3, pair.server.worker.ran(3));
         });
@@ -108,11 +108,11 @@ fn a_client_that_sends_octet_by_octet_is_served_or_found_out() {
                 weather.piece = 1;
                 weather.pace = ms(100);
             });
-            assert_eq!(run(&pair.object, &Work::number(1)), Ok(2));
+            assert_eq!(run(&pair.object, &ServantWork::number(1)), Ok(2));
             // A message of one octet per second counts as stalled.
             pair.net.set(|weather| weather.pace = secs(1));
             let patient = pair.object.with(RelativeRoundtripTimeout(secs(1000)));
-            let (told, took) = timed(|| run(&patient, &Work::number(2)));
+            let (told, took) = timed(|| run(&patient, &ServantWork::number(2)));
             let (_, completed, _) = failed(told);
             assert_true(told, 2, pair.server.worker.ran(2));
             assert_eq!((completed, pair.server.worker.ran(2)), (Maybe, 0));
@@ -120,7 +120,7 @@ fn a_client_that_sends_octet_by_octet_is_served_or_found_out() {
             let statistics = pair.server.orb.connection_statistics();
             assert_eq!(statistics.count(Incident::Stalled), 1);
             pair.net.set(|weather| weather.pace = ms(0));
-            assert_eq!(run(&pair.object, &Work::number(3)), Ok(4));
+            assert_eq!(run(&pair.object, &ServantWork::number(3)), Ok(4));
         });
     }
 }
@@ -136,14 +136,14 @@ fn a_client_that_takes_no_reply_holds_a_thread_for_a_time_at_most() {
             let faults = VecDeque::from([stall, ConnectionFaults::default()]);
             pair.net.set(|weather| weather.faults = faults);
             let patient = pair.object.with(RelativeRoundtripTimeout(secs(300)));
-            let large = Work::number(1).octets(0, 300_000);
+            let large = ServantWork::number(1).octets(0, 300_000);
             let (told, took) = timed(|| run(&patient, &large));
             // The server gives up first, but the client does not notice that the connection was closed.
             assert_true(told, 1, 1);
             assert!(took <= secs(306), "{took:?}");
             let open = pair.server.orb.connection_statistics().open;
             assert_eq!(open, 0, "the server waits no more");
-            assert_eq!(run(&pair.object, &Work::number(2)), Ok(3));
+            assert_eq!(run(&pair.object, &ServantWork::number(2)), Ok(3));
         });
     }
 }
@@ -153,17 +153,17 @@ fn a_client_that_takes_no_reply_holds_a_thread_for_a_time_at_most() {
 fn nobody_waits_longer_than_it_may_behind_a_write_that_is_stuck() {
     for sharing in [ClientConnections::Multiplexed, ClientConnections::LeaderFollowers] {
         super::with_sharing(4, sharing, |pair| {
-            assert_eq!(run(&pair.object, &Work::number(1)), Ok(2));
+            assert_eq!(run(&pair.object, &ServantWork::number(1)), Ok(2));
             pair.net.stall_all();
             let object = pair.object.with(RelativeRoundtripTimeout(secs(50)));
-            let large = Work::number(2).octets(200_000, 0);
+            let large = ServantWork::number(2).octets(200_000, 0);
             let large = thread::spawn(move || timed(|| run(&object, &large)));
             thread::sleep(secs(1));
             let small: Vec<_> = (3..7)
                 .map(|number| {
                     let limit = RelativeRoundtripTimeout(secs(number as u64));
                     let object = pair.object.with(limit);
-                    let work = Work::number(number).octets(10_000, 0);
+                    let work = ServantWork::number(number).octets(10_000, 0);
                     thread::spawn(move || timed(|| run(&object, &work)))
                 })
                 .collect();
@@ -196,13 +196,13 @@ fn a_message_in_pieces_takes_no_longer_than_one_in_one_piece() {
                 weather.pace = ms(450);
             });
             let hurried = pair.object.with(RelativeRoundtripTimeout(secs(5)));
-            let large = Work::number(1).octets(50_000, 0);
+            let large = ServantWork::number(1).octets(50_000, 0);
             let (told, took) = timed(|| run(&hurried, &large));
             // A request sent in part must not be reported as unsent.
             assert_eq!(failed(told).1, Maybe);
             assert_about(took, secs(5));
             pair.net.set(|weather| *weather = Weather::default());
-            assert_eq!(run(&pair.object, &Work::number(2)), Ok(3));
+            assert_eq!(run(&pair.object, &ServantWork::number(2)), Ok(3));
             assert_eq!(pair.server.worker.ran(1), 0);
         });
     }

@@ -93,7 +93,7 @@ impl DispatchingModules {
                 true => Threads::Reserved(reservation(enforcer, level)?),
                 false => Threads::At(shared.scheduling.declared(priority)),
             };
-            let worker = Worker {
+            let worker = ModuleWorker {
                 enforcer: Arc::clone(enforcer),
                 backlog: Arc::clone(&backlog),
                 level,
@@ -208,7 +208,7 @@ fn reservation(enforcer: &Enforcer, level: usize) -> io::Result<Reservation> {
 }
 
 /// Work of the threads of a module.
-struct Worker {
+struct ModuleWorker {
     enforcer: Arc<Enforcer>,
     backlog: Backlog,
     level: usize,
@@ -216,7 +216,7 @@ struct Worker {
     priority: Option<Priority>,
 }
 
-impl Worker {
+impl ModuleWorker {
     fn run(&self, taken: Taken<ModuleRequest>) {
         crate::threads::within::mark_server_thread();
         let (Taken::Due(job) | Taken::Late(job) | Taken::Dropped(job)) = &taken;
@@ -261,7 +261,7 @@ impl ModuleRequest {
 }
 
 /// Guard that removes a request from the backlog, even after a panic of its servant.
-struct Done<'w>(&'w Worker, u16);
+struct Done<'w>(&'w ModuleWorker, u16);
 
 impl Drop for Done<'_> {
     fn drop(&mut self) {

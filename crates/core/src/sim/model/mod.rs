@@ -94,12 +94,12 @@ pub(crate) struct ModelServer {
     pub(crate) orb: Orb,
     /// Lane that serves its connections; `None` if they have threads of their own.
     lane: Option<Arc<Lane>>,
-    pub(crate) worker: Arc<Worker>,
+    pub(crate) worker: Arc<ModelServant>,
     listening: PortGuard,
 }
 
 #[derive(Default)]
-pub(crate) struct Worker {
+pub(crate) struct ModelServant {
     /// Numbers of the requests that ran. The mutex is one of `std`, because recording is not a step of the model.
     ran: Mutex<Vec<i64>>,
     /// Reference to the object, if it has moved.
@@ -148,7 +148,7 @@ impl ModelServer {
         lane: impl FnOnce(&Orb) -> Option<Arc<Lane>>,
     ) -> ModelServer {
         let orb = Orb::new(Options { protocols: network::protocols(), ..options });
-        let worker = Arc::new(Worker::default());
+        let worker = Arc::new(ModelServant::default());
         orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
         let lane = lane(&orb);
         let listening = listen(&orb, lane.clone());
@@ -194,7 +194,7 @@ impl ModelServer {
     }
 }
 
-impl Adapter for Worker {
+impl Adapter for ModelServant {
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
         let number = match upcall.args(|d| d.longlong()) {
             Ok(number) => number,

@@ -110,7 +110,7 @@ fn read_answer(d: &mut Decoder<'_>) -> CdrResult<i64> {
 
 /// Servant that records the requests it ran, and when each began.
 #[derive(Default)]
-pub(super) struct Worker {
+pub(super) struct RecordingServant {
     ran: Mutex<BTreeMap<i64, Vec<Duration>>>,
     forward: Mutex<Option<Ref>>,
     /// Requests that ended because they were cancelled, and when.
@@ -119,7 +119,7 @@ pub(super) struct Worker {
     later: AtomicU64,
 }
 
-impl Worker {
+impl RecordingServant {
     /// Returns the number of times that a request ran.
     pub(super) fn ran(&self, number: i64) -> usize {
         self.ran.lock().get(&number).map_or(0, Vec::len)
@@ -141,7 +141,7 @@ impl Worker {
     }
 }
 
-impl Adapter for Worker {
+impl Adapter for RecordingServant {
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
         let work = match upcall.args(ServantWork::read) {
             Ok(work) => work,
@@ -196,7 +196,7 @@ pub(super) fn elapsed() -> Duration {
 
 pub(super) struct SimulatedServer {
     pub(super) orb: Orb,
-    pub(super) worker: Arc<Worker>,
+    pub(super) worker: Arc<RecordingServant>,
     object: Ref,
 }
 
@@ -210,7 +210,7 @@ impl SimulatedServer {
         net: &SimulatedNetwork,
         name: &str,
         options: Options,
-        worker: Arc<Worker>,
+        worker: Arc<RecordingServant>,
     ) -> SimulatedServer {
         let mut options = Options { protocols: net.protocols(), ..options };
         options.listen_on(&format!("mem://{name}")).expect("a place");

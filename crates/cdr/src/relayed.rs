@@ -71,7 +71,9 @@ impl<'de> Relayed<'de> {
     fn text_is_alike(&self, to: Dialect) -> bool {
         let from = self.dialect;
         let no_wide = from.giop_minor == 0 || from.wchars == WcharSet::None;
-        let wide = from.wchars == to.wchars && (from.giop_minor >= 2) == (to.giop_minor >= 2);
+        // A receiver without a code set for wide text rejects wide text, so that nothing is misread.
+        let same_set = from.wchars == to.wchars || to.wchars == WcharSet::None;
+        let wide = same_set && (from.giop_minor >= 2) == (to.giop_minor >= 2);
         from.chars == to.chars && (no_wide || wide)
     }
 
@@ -143,6 +145,12 @@ mod tests {
         };
         assert!(alike(latin, latin) && alike(utf_8, utf_8) && alike(oldest, latin));
         assert!(!alike(latin, utf_8) && !alike(utf_8, latin));
+        let narrow = Dialect { wchars: WcharSet::None, ..latin };
+        let wide = Dialect { wchars: WcharSet::Utf16, ..latin };
+        assert!(
+            alike(narrow, wide) && alike(wide, narrow),
+            "a receiver without a set rejects wide text"
+        );
         assert!(!alike(older, latin) && !alike(latin, oldest));
     }
 

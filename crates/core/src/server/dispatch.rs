@@ -153,7 +153,7 @@ fn serve(
     if caller.context.limited.get() {
         let begun = match caller.context.counted.get() {
             true => Begun::Undecided,
-            false => begin_within_budgets(orb, caller, key, request.operation),
+            false => begin_within_budgets(orb.shared(), caller, key, request.operation),
         };
         match begun {
             Begun::Within => {}
@@ -185,9 +185,14 @@ struct ServedRequest<'r> {
 // It is marked as cold, so that it costs nothing on the path of an ORB without budgets.
 #[cold]
 #[inline(never)]
-fn begin_within_budgets(orb: &Orb, caller: &Caller<'_>, key: &[u8], operation: &str) -> Begun {
+fn begin_within_budgets(
+    shared: &Shared,
+    caller: &Caller<'_>,
+    key: &[u8],
+    operation: &str,
+) -> Begun {
     let Caller { common, context, .. } = caller;
-    match (&orb.shared().budgets, common.status.known_account()) {
+    match (&shared.budgets, common.status.known_account()) {
         (Some(ledger), Some(client)) => context.desk.begin_within(ledger, client, key, operation),
         _ => Begun::Undecided,
     }

@@ -115,6 +115,8 @@ impl<'t> Parser<'t> {
         }
     }
 
+    // The functions from here to `factor` call each other once for each open parenthesis. What follows a first operand is
+    // parsed by functions of their own, so that this needs little stack.
     fn or(&mut self) -> Result<Node, ParseError> {
         self.list("or", Self::and, Node::Any)
     }
@@ -130,11 +132,22 @@ impl<'t> Parser<'t> {
         operand: fn(&mut Self) -> Result<Node, ParseError>,
         joined: fn(Vec<Node>) -> Node,
     ) -> Result<Node, ParseError> {
-        let mut at = self.scanner.place();
+        let at = self.scanner.place();
         let first = operand(self)?;
-        if !self.is_keyword(operator)? {
-            return Ok(first);
+        match self.is_keyword(operator)? {
+            true => self.rest_of_list(at, first, operator, operand, joined),
+            false => Ok(first),
         }
+    }
+
+    fn rest_of_list(
+        &mut self,
+        mut at: usize,
+        first: Node,
+        operator: &'static str,
+        operand: fn(&mut Self) -> Result<Node, ParseError>,
+        joined: fn(Vec<Node>) -> Node,
+    ) -> Result<Node, ParseError> {
         self.check(at, operator, &first, "a boolean", &[Kind::Number, Kind::Text])?;
         let mut operands = vec![first];
         while self.is_keyword(operator)? {
@@ -150,9 +163,14 @@ impl<'t> Parser<'t> {
 
     fn comparison(&mut self) -> Result<Node, ParseError> {
         let left = self.membership()?;
-        let Token::Symbol(symbol) = self.peek()? else {
-            return Ok(left);
-        };
+        match self.peek()? {
+            Token::Symbol(symbol) => self.compared(left, symbol),
+            _ => Ok(left),
+        }
+    }
+
+    /// Parses what follows the left side of a comparison, if `symbol` is an operator of one.
+    fn compared(&mut self, left: Node, symbol: &'static str) -> Result<Node, ParseError> {
         let Some(&(_, comparison)) = COMPARISONS.iter().find(|(known, _)| *known == symbol) else {
             return Ok(left);
         };
@@ -172,20 +190,28 @@ impl<'t> Parser<'t> {
 
     fn membership(&mut self) -> Result<Node, ParseError> {
         let left = self.twiddle()?;
-        if !self.is_keyword("in")? {
-            return Ok(left);
+        match self.is_keyword("in")? {
+            true => self.in_property(left),
+            false => Ok(left),
         }
+    }
+
+    fn in_property(&mut self, left: Node) -> Result<Node, ParseError> {
         self.take()?;
         let path = self.path("the name of a property, or `$` and a component")?;
         Ok(Node::In(Box::new(left), path))
     }
 
     fn twiddle(&mut self) -> Result<Node, ParseError> {
-        let mut at = self.scanner.place();
+        let at = self.scanner.place();
         let left = self.sum()?;
-        if self.peek()? != Token::Symbol("~") {
-            return Ok(left);
+        match self.peek()? {
+            Token::Symbol("~") => self.within(at, left),
+            _ => Ok(left),
         }
+    }
+
+    fn within(&mut self, mut at: usize, left: Node) -> Result<Node, ParseError> {
         self.take()?;
         self.check(at, "~", &left, "a string", &[Kind::Number, Kind::Boolean])?;
         at = self.scanner.place();
@@ -210,6 +236,19 @@ impl<'t> Parser<'t> {
     ) -> Result<Node, ParseError> {
         let start = self.scanner.place();
         let first = operand(self)?;
+        match self.peek()? {
+            Token::Symbol(_) => self.rest_of_chain(start, first, operators, operand),
+            _ => Ok(first),
+        }
+    }
+
+    fn rest_of_chain(
+        &mut self,
+        start: usize,
+        first: Node,
+        operators: [Operator; 2],
+        operand: fn(&mut Self) -> Result<Node, ParseError>,
+    ) -> Result<Node, ParseError> {
         let mut rest = Vec::new();
         while let Token::Symbol(symbol) = self.peek()? {
             let Some(&operator) = operators.iter().find(|one| one.symbol() == symbol) else {
@@ -237,9 +276,13 @@ impl<'t> Parser<'t> {
     }
 
     fn negation(&mut self) -> Result<Node, ParseError> {
-        if !self.is_keyword("not")? {
-            return self.factor();
+        match self.is_keyword("not")? {
+            true => self.negated(),
+            false => self.factor(),
         }
+    }
+
+    fn negated(&mut self) -> Result<Node, ParseError> {
         self.take()?;
         let at = self.scanner.place();
         let operand = self.factor()?;
@@ -248,13 +291,15 @@ impl<'t> Parser<'t> {
     }
 
     fn factor(&mut self) -> Result<Node, ParseError> {
-        let at = self.scanner.place();
-        let token = self.peek()?;
+        match self.peek()? {
+            Token::Symbol("(") => self.nested(),
+            token => self.plain_factor(token),
+        }
+    }
+
+    /// Parses a factor without parentheses, which begins with `token`.
+    fn plain_factor(&mut self, token: Token<'t>) -> Result<Node, ParseError> {
         Ok(match token {
-            Token::Symbol("(") => {
-                self.take()?;
-                self.nested(at)?
-            }
             Token::Symbol("$") => Node::Path(self.path("a component")?),
             Token::Symbol("-") => self.signed(|value| -value, |value| -value)?,
             Token::Symbol("+") => self.signed(|value| value, |value| value)?,
@@ -290,12 +335,17 @@ impl<'t> Parser<'t> {
         })
     }
 
+    fn too_deep(&mut self) -> ParseError {
+        let at = self.scanner.place();
+        self.scanner.error_at(at, Reason::TooDeep { limit: self.limit })
+    }
+
     /// Parses an expression in parentheses.
-    fn nested(&mut self, at: usize) -> Result<Node, ParseError> {
+    fn nested(&mut self) -> Result<Node, ParseError> {
         if self.depth == self.limit {
-            let limit = self.limit;
-            return Err(self.scanner.error_at(at, Reason::TooDeep { limit }));
+            return Err(self.too_deep());
         }
+        self.take()?;
         self.depth += 1;
         let node = self.or()?;
         self.depth -= 1;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use oxorb::Orb;
 use oxorb::bridge::Interfaces;
-use oxorb::gateway::GatewaySettings;
+use oxorb::gateway::{Gateway, GatewaySettings};
 use oxorb::ior::Ior;
 use oxorb::{Interface as _, ObjectRef};
 use oxorb_testkit::net::free_port;
@@ -14,7 +14,7 @@ use oxorb_testkit::process::Process;
 use oxorb_testkit::watchdog;
 
 use crate::bridge::{LONG, TCP, interfaces, listening};
-use crate::gateway::{calling_back, port, start, target};
+use crate::gateway::{calling_back, port, target};
 
 /// Runs omniORB's client of name servers.
 fn nameclt(root: &str, args: &[&str]) -> String {
@@ -51,7 +51,11 @@ fn omniorbs_name_server_is_used_by_omniorbs_clients_through_a_gateway() {
 
         let settings = GatewaySettings { interfaces, ..calling_back() };
         let url = format!("corbaloc::1.2@127.0.0.1:{at}/NameService");
-        let gateway = start(TCP, settings, &url);
+        // Without IDL, text passes as it is, so that both sides need the code set of omniORB and of `corbaloc:` URLs.
+        let side = || listening(TCP).setting("NativeCharCodeSet", "ISO-8859-1");
+        let gateway = Gateway::new(side(), side(), settings).unwrap();
+        gateway.open("Target", &url).unwrap();
+        gateway.listen().unwrap();
         let here = target(&gateway);
         let root = here.to_string();
         let client = listening(TCP).build().unwrap();

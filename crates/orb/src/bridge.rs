@@ -33,6 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub(crate) mod activity;
 pub(crate) mod counts;
 mod error;
 pub(crate) mod forwarder;
@@ -45,6 +46,7 @@ mod search;
 pub(crate) mod targets;
 mod typed;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -104,6 +106,7 @@ impl Bridge {
             orb: orb.clone(),
             foreign,
             interfaces: Arc::new(interfaces),
+            ambiguous: HashSet::new(),
             counts: Arc::new(Counts::default()),
             counterparts: passing.clone(),
             rules: Rules::default(),

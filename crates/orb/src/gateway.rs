@@ -29,6 +29,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod active;
 mod callbacks;
 mod incarnator;
 mod key;
@@ -36,7 +37,7 @@ mod settings;
 mod side;
 mod sides;
 
-use std::collections::VecDeque;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -51,8 +52,10 @@ use crate::ior::Ior;
 use crate::poa::{IdAssignment, Lifespan, Policies, RequestProcessing};
 use crate::{Builder, Interface as _, ObjectRef, Orb, SystemException};
 
+use active::ActiveObjects;
 use incarnator::Incarnator;
-use sides::{Crossing, Half, Sides};
+use key::MAX_REFERENCE;
+use sides::{Crossing, Half, Sides, size};
 
 pub use key::SigningKey;
 pub use settings::{GatewaySettings, UnknownTypes};
@@ -116,6 +119,11 @@ impl Gateway {
                 orb: orb.clone(),
                 foreign,
                 interfaces: Arc::clone(&interfaces),
+                ambiguous: match clients {
+                    // Servers inside have written the type ids of the targets.
+                    Side::Outside => HashSet::new(),
+                    Side::Inside => interfaces.ambiguous(),
+                },
                 counts: Arc::clone(&counts),
                 counterparts: Arc::new(crossing),
                 rules,
@@ -125,8 +133,7 @@ impl Gateway {
                     sides: Arc::downgrade(&sides),
                     passage: Arc::downgrade(&passage),
                     side: clients,
-                    max_active,
-                    active: Mutex::new(VecDeque::new()),
+                    active: Mutex::new(ActiveObjects::new(max_active)),
                 })?;
             }
             Ok::<_, Error>(passage)
@@ -143,12 +150,11 @@ impl Gateway {
     /// [`Bridge::open`](crate::bridge::Bridge::open).
     ///
     /// # Errors
-    /// The reference cannot be resolved.
+    /// The reference cannot be resolved, or is longer than a gateway accepts.
     pub fn open(&self, name: &str, target: &str) -> Result<(), Error> {
         let passage = &self.0.inward;
         let ior = targets::resolve(&passage.orb, target)?;
-        self.bind(name, targets::with_interface(&passage.orb, ior, &passage.interfaces));
-        Ok(())
+        self.bind(name, targets::with_interface(&passage.orb, ior, &passage.interfaces))
     }
 
     /// Opens a name as [`open`](Self::open) does, for a target of the given interface.
@@ -158,15 +164,18 @@ impl Gateway {
     pub fn open_as(&self, name: &str, target: &str, repository_id: &str) -> Result<(), Error> {
         let mut ior = targets::resolve(&self.0.inward.orb, target)?;
         repository_id.clone_into(&mut ior.type_id);
-        self.bind(name, ior);
-        Ok(())
+        self.bind(name, ior)
     }
 
-    fn bind(&self, name: &str, target: Ior) {
+    fn bind(&self, name: &str, target: Ior) -> Result<(), Error> {
+        if size(&target) > MAX_REFERENCE {
+            return Err(Error::TooLong(name.to_owned()));
+        }
         let sides = &self.0.sides;
         let (poa, id) = sides.signed(Side::Outside, &target);
         poa.bind_name_to_id(name, id);
         sides.names.lock().insert(name.to_owned(), target);
+        Ok(())
     }
 
     /// Opens the endpoints of both sides.
@@ -174,7 +183,8 @@ impl Gateway {
     /// # Errors
     /// An endpoint cannot be opened.
     pub fn listen(&self) -> Result<(), Error> {
-        for side in [Side::Outside, Side::Inside] {
+        // The addresses inside must be known before the first client outside can send a reference that contains them.
+        for side in [Side::Inside, Side::Outside] {
             let listening = self.orb(side).listen();
             listening.map_err(|error| Error::Setup(error.into()))?;
             self.0.sides.half(side).listen()?;
@@ -304,6 +314,53 @@ impl fmt::Debug for Gateway {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns a gateway on this host with names for targets that nobody serves.
+    fn with_names(names: &[&str], settings: GatewaySettings) -> Gateway {
+        let builder = || Orb::builder().listen("iiop://127.0.0.1:0");
+        let gateway = Gateway::new(builder(), builder(), settings).unwrap();
+        for name in names {
+            let target = format!("corbaloc::127.0.0.1:1/{name}");
+            gateway.open_as(name, &target, "IDL:T:1.0").unwrap();
+        }
+        gateway.listen().unwrap();
+        gateway
+    }
+
+    fn settings() -> GatewaySettings {
+        GatewaySettings::new(SigningKey::random().unwrap())
+    }
+
+    #[test]
+    fn an_object_makes_room_for_the_next_one() {
+        let gateway = with_names(&["A", "B"], GatewaySettings { max_active: 1, ..settings() });
+        let client = Orb::builder().build().unwrap();
+        let is_active = |name: &str| {
+            let sides = &gateway.0.sides;
+            let target = sides.names.lock()[name].clone();
+            let (poa, id) = sides.signed(Side::Outside, &target);
+            poa.id_to_servant(id).is_ok()
+        };
+        assert!(!is_active("A") && !is_active("B"));
+        for (called, other) in [("A", "B"), ("B", "A"), ("A", "B")] {
+            let url = gateway.reference(called).unwrap().to_ior();
+            let object: ObjectRef = client.resolve(&url).unwrap();
+            assert!(!object.reference().non_existent().unwrap());
+            assert!(is_active(called), "{called}");
+            assert!(!is_active(other), "{other}");
+        }
+        gateway.shutdown().unwrap();
+        client.shutdown(true).unwrap();
+    }
+
+    #[test]
+    fn a_target_with_a_long_reference_has_no_name() {
+        let gateway = with_names(&[], settings());
+        let target = format!("corbaloc::127.0.0.1:1/{}", "k".repeat(MAX_REFERENCE));
+        let refused = gateway.open_as("Long", &target, "IDL:T:1.0").unwrap_err();
+        assert!(matches!(&refused, Error::TooLong(name) if name == "Long"), "{refused}");
+        gateway.shutdown().unwrap();
+    }
 
     #[test]
     fn orbs_end_with_their_gateway() {

@@ -25,7 +25,8 @@ use oxorb_terminal::output::{
 /// Serves until a signal ends the process.
 pub(super) fn serve(path: &Path, reading: &Reading, format: Format) -> Done {
     let file = GatewayFile::read(path)?;
-    let gateway = gateway(&file, reading, |builder| builder)?;
+    let (gateway, types) = gateway(&file, reading, |builder| builder)?;
+    open_names(&gateway, &file, types.as_ref())?;
     gateway.listen()?;
     if file.key.is_none() {
         warning("the file names no `key`: references of the gateway are valid only until it ends");
@@ -66,8 +67,9 @@ pub(super) fn check(path: &Path, reference: &str, reading: &Reading, format: For
     let object = orb.string_to_object(&text).map_err(because)?;
     let ior = object.reference().ior();
     let file = GatewayFile::read(path)?;
-    // A gateway with this file may be running, and has the ports.
-    let gateway = gateway(&file, reading, |builder| {
+    // A gateway with this file may be running, and has the ports. Names need not be opened: their targets would be
+    // called, and names are not recognized without the addresses of the gateway.
+    let (gateway, _) = gateway(&file, reading, |builder| {
         builder.configure(|options| {
             options.metrics = None;
             options.preconnect.clear();
@@ -105,12 +107,12 @@ pub(super) fn check(path: &Path, reference: &str, reading: &Reading, format: For
     }
 }
 
-/// Creates the gateway of a file, with its names. `change` changes both sides.
+/// Creates the gateway of a file, without its names, and the types that it knows. `change` changes both sides.
 fn gateway(
     file: &GatewayFile,
     reading: &Reading,
     change: fn(Builder) -> Builder,
-) -> Result<Gateway, Failed> {
+) -> Result<(Gateway, Option<Types>), Failed> {
     let types = match file.idl.is_empty() {
         true => None,
         false => Some(Types::new(reading.model(&file.idl)?)),
@@ -123,19 +125,23 @@ fn gateway(
     };
     let [outside, inside] =
         [file.outside(), file.inside()].map(|builder| change(with_args(builder)));
-    let gateway = Gateway::new(outside, inside, settings)?;
+    Ok((Gateway::new(outside, inside, settings)?, types))
+}
+
+/// Opens the names of a file.
+fn open_names(gateway: &Gateway, file: &GatewayFile, types: Option<&Types>) -> Done {
     for object in &file.objects {
         let at = |what: &dyn std::fmt::Display| because(format!("{}: {what}", object.place));
         let opened = match &object.interface {
             None => gateway.open(&object.name, &object.reference),
             Some(interface) => {
-                let id = repository_id(interface, types.as_ref()).map_err(|why| at(&why))?;
+                let id = repository_id(interface, types).map_err(|why| at(&why))?;
                 gateway.open_as(&object.name, &object.reference, &id)
             }
         };
         opened.map_err(|error| at(&error))?;
     }
-    Ok(gateway)
+    Ok(())
 }
 
 fn key(file: &GatewayFile) -> Result<SigningKey, Failed> {

@@ -107,6 +107,16 @@ mod with_tls {
     }
 
     #[test]
+    fn a_check_calls_no_target() {
+        let folder = Folder::new("gateway-check");
+        let nobody = format!("corbaname::127.0.0.1:{}#a", free_port());
+        let file = folder.file("gateway.toml", &format!("[objects]\nA = {nobody:?}\n"));
+        let foreign = "corbaloc::10.0.0.7/Account";
+        let checked = run(&["gateway", "check", "--format", "json", &file, foreign]);
+        assert!(checked.status.success(), "{checked:?}");
+    }
+
+    #[test]
     fn mistakes_are_reported_with_their_places() {
         let folder = Folder::new("gateway-mistakes");
         let file = |text: &str| folder.file("gateway.toml", text);

@@ -21,6 +21,9 @@ pub enum Error {
     /// A target of a gateway is an object of the gateway itself.
     #[error("the target {0} leads back to the gateway; name the object behind it")]
     Itself(String),
+    /// The reference of a target is longer than a gateway accepts.
+    #[error("the reference of the target of {0} is longer than the 16 KiB that a gateway accepts")]
+    TooLong(String),
     /// The gateway has no object of this name.
     #[error("the gateway has no object named {0}; open it first")]
     Unknown(String),

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::ior::Ior;
 use crate::rt::PriorityModel;
@@ -11,10 +11,12 @@ use crate::{CompletionStatus, Outcome, Ref, Servant, SystemException, Upcall, mi
 use oxorb_cdr::{Encode as _, Relayed};
 use oxorb_core::{Answered, Op, Operation};
 
+use crate::bridge::activity::ObjectActivity;
 use crate::bridge::counts::add;
 use crate::bridge::interfaces::Known;
 use crate::bridge::passage::{Passage, Towards};
 use crate::bridge::search::Place;
+use crate::bridge::targets::hurried;
 use crate::bridge::typed;
 
 static TWOWAY: Op = Op::twoway("");
@@ -31,6 +33,7 @@ pub(crate) struct Forwarder {
     native: Ref,
     /// Reference for requests in the opposite byte order.
     foreign: Ref,
+    activity: Arc<ObjectActivity>,
 }
 
 impl Forwarder {
@@ -40,7 +43,14 @@ impl Forwarder {
             type_id: target.type_id.clone(),
             native: Ref::new(&passage.orb, target.clone()),
             foreign: Ref::new(&passage.foreign, target.clone()),
+            activity: Arc::default(),
         }
+    }
+
+    /// Returns the use of this object.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn activity(&self) -> &Arc<ObjectActivity> {
+        &self.activity
     }
 
     /// Returns the priority model of the target's reference.
@@ -94,12 +104,12 @@ impl Forwarder {
             false => &self.native,
             true => &self.foreign,
         };
-        let hurried;
+        let in_time;
         let target = match upcall.deadline() {
             None => target,
             Some(end) => {
-                hurried = target.with_timeout(end.saturating_duration_since(Instant::now()));
-                &hurried
+                in_time = hurried(target, end);
+                &in_time
             }
         };
         let passed = match upcall.expects_reply() {
@@ -249,6 +259,7 @@ impl Servant for Forwarder {
     }
 
     fn is_a(&self, id: &str) -> bool {
+        let _running = self.activity.enter();
         self.native.with_timeout(IS_A).is_a(id).unwrap_or(false)
     }
 
@@ -260,12 +271,15 @@ impl Servant for Forwarder {
             add(&passage.counts.failed, 1);
             return upcall.fail(LOOP);
         };
-        let Passage { rules, interfaces, .. } = &*passage;
+        let _running = self.activity.enter();
+        let Passage { rules, interfaces, ambiguous, .. } = &*passage;
         let is_decoded = |known: &Known| match rules.everywhere {
-            true => known.is_decoded(),
+            // The search misses some forms of text, and whoever refuses unknown types does not rely on the search.
+            true => known.is_decoded() || rules.known_only && known.searched,
             false => known.references,
         };
-        match interfaces.operation(&self.type_id, upcall.operation()) {
+        let known = interfaces.operation(&self.type_id, upcall.operation());
+        match known.filter(|_| !ambiguous.contains(upcall.operation())) {
             Some(known) if is_decoded(known) => {
                 typed::rewrite(&passage, &self.native, &known.signature, upcall)
             }

@@ -68,6 +68,21 @@ impl Interfaces {
         self.0.contains_key(repository_id)
     }
 
+    /// Returns the names of operations whose types differ between interfaces, if the values of one of these operations
+    /// can contain references or text.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn ambiguous(&self) -> HashSet<String> {
+        let mut names: HashMap<&str, (&Known, bool, bool)> = HashMap::new();
+        for known in self.0.values().flat_map(HashMap::values) {
+            let name = known.signature.operation.as_str();
+            let (first, differ, carry) = names.entry(name).or_insert((known, false, false));
+            *differ |= first.signature != known.signature;
+            *carry |= known.is_decoded() || known.searched;
+        }
+        let ambiguous = names.into_iter().filter(|(_, (_, differ, carry))| *differ && *carry);
+        ambiguous.map(|(name, _)| name.to_owned()).collect()
+    }
+
     pub(crate) fn operation(&self, repository_id: &str, operation: &str) -> Option<&Known> {
         self.0.get(repository_id)?.get(operation)
     }
@@ -133,6 +148,27 @@ fn contains_new(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "gateway")]
+    #[test]
+    fn an_operation_is_ambiguous_if_its_types_differ_and_can_carry_references() {
+        let long = |name: &str| Signature::new(name).returning(TypeCode::LONG);
+        let mut interfaces = Interfaces::default();
+        interfaces.add("IDL:A:1.0", ["get", "count", "size", "name"].map(long));
+        assert!(interfaces.ambiguous().is_empty());
+        let others = [
+            ("get", TypeCode::OBJECT),
+            ("count", TypeCode::LONG),
+            ("size", TypeCode::SHORT),
+            ("name", TypeCode::STRING),
+            ("only", TypeCode::ANY),
+        ];
+        let others = others.map(|(name, ty)| Signature::new(name).returning(ty));
+        interfaces.add("IDL:B:1.0", others);
+        let mut ambiguous: Vec<_> = interfaces.ambiguous().into_iter().collect();
+        ambiguous.sort();
+        assert_eq!(ambiguous, ["get", "name"]);
+    }
 
     #[test]
     fn each_type_is_searched_once() {

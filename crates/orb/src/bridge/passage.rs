@@ -1,5 +1,6 @@
 //! Direction of a bridge or gateway: the ORBs that call its targets, and the rules for the values that pass.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::ior::Ior;
@@ -16,6 +17,9 @@ pub(crate) struct Passage {
     /// ORB for requests in the byte order that is not this machine's.
     pub(crate) foreign: Orb,
     pub(crate) interfaces: Arc<Interfaces>,
+    /// Names of operations whose types are treated as unknown, because the type id of the target's reference would
+    /// choose them, and a client can have written it.
+    pub(crate) ambiguous: HashSet<String>,
     pub(crate) counts: Arc<Counts>,
     pub(crate) counterparts: Arc<dyn Counterparts>,
     pub(crate) rules: Rules,

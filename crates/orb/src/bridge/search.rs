@@ -2,7 +2,7 @@
 //!
 //! A reference is found where all of this is encoded, with the alignment of CDR:
 //!
-//! * a type id: a string;
+//! * a type id: a string, also one of length 0 without the final NUL;
 //! * one to [`MOST_PROFILES`] profiles, each a tag and a sequence of octets within the message; at most
 //!   [`FEW_PROFILES`] if the type id does not begin with `IDL:` or `RMI:`;
 //! * one of the profiles is a well-formed IIOP profile with a host.
@@ -192,11 +192,14 @@ impl<'o> Search<'o> {
     fn at(&mut self, start: usize) -> Result<Option<Found>, Exhausted> {
         let octets = self.octets;
         let rest = &octets[start..];
-        let Some(text) = string(rest, self.place.order) else {
-            return Ok(None);
+        let (text, end) = match string(rest, self.place.order) {
+            Some(text) => (text, FOUR + text.len() + 1),
+            // Some ORBs send an empty type id so, and OxORB accepts it.
+            None if ulong(rest, 0, self.place.order) == Some(0) => (&rest[..0], FOUR),
+            None => return Ok(None),
         };
-        let end = FOUR + text.len() + 1;
         if let Some(within) = text_of_reference(text) {
+            self.charge(COPIED * within.len())?;
             let ior = std::str::from_utf8(&text[within.clone()]).ok().and_then(stringified);
             let begin = start + FOUR;
             let text = Some(begin + within.start..begin + within.end);
@@ -448,6 +451,57 @@ mod tests {
     }
 
     #[test]
+    fn a_type_id_without_a_nul_is_found() {
+        let old = ior("", "old", b"key");
+        for order in [ByteOrder::Big, ByteOrder::Little] {
+            let (octets, place) = encoded(order, 4, |e| {
+                e.ulong(0);
+                e.ulong(1);
+                e.ulong(INTERNET_IOP);
+                e.ulong(old.profiles[0].data.len() as u32);
+                e.copy_octets(&old.profiles[0].data);
+                e.longlong(-9);
+            });
+            assert!(place.has_references(&octets));
+            for new in counterparts() {
+                let replaced = place.replaced(&octets, |it| {
+                    assert_eq!(*it, old);
+                    Ok(new.clone())
+                });
+                let replaced = replaced.unwrap();
+                let mut d = place.decoder(&replaced);
+                let came = Ior::decode(&mut d).unwrap();
+                assert_eq!((&came.type_id, &came.profiles[0]), (&new.type_id, &new.profiles[0]));
+                assert_eq!((d.longlong().unwrap(), d.remaining()), (-9, 0));
+            }
+        }
+    }
+
+    /// Returns the octets of strings that share one long run of digits, which is not a reference.
+    fn strings_with_shared_digits() -> (Vec<u8>, Place) {
+        // No octet of the lengths is a printed character, so they pass for white space before the text.
+        const DIGITS: usize = (1 << 20) + 0x80;
+        const STARTS: usize = 12;
+        encoded(ByteOrder::Big, 0, |e| {
+            // Each string begins with the lengths of the next ones, and ends with the NUL after the digits.
+            for others in (0..STARTS).rev() {
+                e.ulong((others * FOUR + FOUR + DIGITS + 1) as u32);
+            }
+            e.copy_octets(b"IOR:");
+            e.copy_octets("f".repeat(DIGITS).as_bytes());
+            e.octet(0);
+        })
+    }
+
+    #[test]
+    fn digits_that_strings_share_are_read_a_few_times_only() {
+        let (octets, place) = strings_with_shared_digits();
+        assert!(place.has_references(&octets), "the search gives up");
+        let refused = place.replaced(&octets, |_| panic!("there is no reference")).unwrap_err();
+        assert_eq!(refused.minor, minor::no_permission::UNKNOWN_TYPES);
+    }
+
+    #[test]
     fn text_is_found_in_each_form_that_is_accepted() {
         let old = ior("IDL:Old:1.0", "old", b"key");
         let digits = old.to_string()[4..].to_owned();
@@ -507,8 +561,16 @@ mod tests {
 
     #[test]
     fn arrays_of_numbers_are_searched_to_the_end() {
-        let patterns =
-            [&[1_u32][..], &[2], &[1, 0, 16], &[2, 65, 16], &[2, 2, 16, 16], &[1, 0, 1000, 0]];
+        let patterns = [
+            &[1_u32][..],
+            &[2],
+            &[1, 0, 16],
+            &[2, 65, 16],
+            &[2, 2, 16, 16],
+            &[1, 0, 1000, 0],
+            &[0],
+            &[0, 16],
+        ];
         for order in [ByteOrder::Big, ByteOrder::Little] {
             for pattern in patterns {
                 let old = ior("IDL:Old:1.0", "old", b"key");

@@ -1,6 +1,6 @@
-//! Targets that are named by text, and their interfaces.
+//! Targets that are named by text, their interfaces, and time limits of their calls.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::ior::Ior;
 use crate::{Interface as _, ObjectRef, Orb, Ref};
@@ -35,4 +35,27 @@ pub(crate) fn with_interface(orb: &Orb, mut ior: Ior, known: &Interfaces) -> Ior
         });
     }
     ior
+}
+
+/// Returns a reference with the time limit of `target` or the time until `end`, whichever is shorter. A client that
+/// sends a late end does not extend the limit of the ORB.
+pub(crate) fn hurried(target: &Ref, end: Instant) -> Ref {
+    let left = end.saturating_duration_since(Instant::now());
+    target.with_timeout(target.timeout().map_or(left, |limit| left.min(limit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_request_does_not_extend_the_limit_of_the_orb() {
+        let limit = Duration::from_secs(5);
+        let orb = Orb::builder().round_trip_timeout(limit).build().unwrap();
+        let target = Ref::new(&orb, Ior::nil());
+        let late = Instant::now() + Duration::from_secs(3600);
+        assert_eq!(hurried(&target, late).timeout(), Some(limit));
+        let unlimited = hurried(&target.with_timeout(None::<Duration>), late).timeout();
+        assert!(unlimited.is_some_and(|left| left > limit), "{unlimited:?}");
+    }
 }

@@ -1,7 +1,6 @@
 //! Requests that are decoded and encoded again, with their references replaced.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::rt::current_deadline;
 use crate::{Outcome, Ref, Upcall};
@@ -9,7 +8,8 @@ use oxorb_dynamic::{Exception, Invocation, Results, Signature, invoke, serve};
 
 use crate::bridge::counts::add;
 use crate::bridge::passage::{Passage, Towards};
-use crate::bridge::replacing::replace;
+use crate::bridge::replacing::ReferenceReplacer;
+use crate::bridge::targets::hurried;
 
 /// Passes a request of a known operation on to its target, and counts it.
 pub(crate) fn rewrite(
@@ -34,15 +34,16 @@ fn call(
     invocation: Invocation<'_>,
 ) -> Result<Results, Exception> {
     let mut args = invocation.args;
+    let mut replacer = ReferenceReplacer::new(passage, Towards::Target);
     for arg in &mut args {
-        replace(passage, arg, Towards::Target)?;
+        replacer.replace(arg)?;
     }
-    let hurried;
+    let in_time;
     let target = match current_deadline() {
         None => target,
         Some(end) => {
-            hurried = target.with_timeout(end.saturating_duration_since(Instant::now()));
-            &hurried
+            in_time = hurried(target, end);
+            &in_time
         }
     };
     let done = invoke(target, invocation.signature, &args, &invocation.context);
@@ -54,15 +55,16 @@ pub(crate) fn replaced(
     passage: &Arc<Passage>,
     done: Result<Results, Exception>,
 ) -> Result<Results, Exception> {
+    let mut replacer = ReferenceReplacer::new(passage, Towards::Client);
     match done {
         Ok(mut results) => {
             for value in std::iter::once(&mut results.returns).chain(&mut results.out) {
-                replace(passage, value, Towards::Client)?;
+                replacer.replace(value)?;
             }
             Ok(results)
         }
         Err(Exception::User(mut user)) if passage.rules.everywhere => {
-            replace(passage, &mut user.members, Towards::Client)?;
+            replacer.replace(&mut user.members)?;
             Err(Exception::User(user))
         }
         failed => failed,

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use oxorb_object::components::tag;
+use oxorb_object::profile_tag::OXORB_PADDING;
 use oxorb_transport::{Access, PeerId};
 
 use crate::ior::{Component, IiopEndpoint, IiopProfile, Ior, TaggedComponent};
@@ -56,7 +57,7 @@ pub(crate) fn is_permitted_unchanged(callbacks: Option<&Access>, ior: &Ior) -> b
     let is_permitted = |profile: IiopProfile| {
         profile.components.iter().all(is_kept) && check(callbacks, &profile).is_ok()
     };
-    ior.iiop_profiles().count() == ior.profiles.len() && ior.iiop_profiles().all(is_permitted)
+    has_only_iiop(ior) && ior.iiop_profiles().all(is_permitted)
 }
 
 /// Reports whether calls of a reference can only lead to addresses for which `is_here` holds. A port of such an address
@@ -66,7 +67,14 @@ pub(crate) fn leads_only_to(ior: &Ior, is_here: impl Fn(&IiopEndpoint) -> bool) 
         profile.components.iter().all(|component| WITH_PORTS.contains(&component.tag))
             && addresses(&profile).iter().all(&is_here)
     };
-    ior.iiop_profiles().count() == ior.profiles.len() && ior.iiop_profiles().all(leads_here)
+    has_only_iiop(ior) && ior.iiop_profiles().all(leads_here)
+}
+
+/// Reports whether a reference has IIOP profiles and no others, except those with which a gateway has filled space.
+fn has_only_iiop(ior: &Ior) -> bool {
+    let meant = ior.profiles.iter().filter(|profile| profile.tag != OXORB_PADDING);
+    let iiop = ior.iiop_profiles().count();
+    iiop > 0 && iiop == meant.count()
 }
 
 fn check(callbacks: &Access, profile: &IiopProfile) -> Result<(), String> {
@@ -206,6 +214,23 @@ mod tests {
         let mut two = reference("192.0.2.1", vec![]);
         two.profiles.extend(reference("10.0.0.7", vec![]).profiles);
         assert!(!leads_only_to(&two, here));
+    }
+
+    #[test]
+    fn profiles_that_fill_space_lead_nowhere() {
+        let callbacks: Access = "allow 192.0.2.0/24".parse().unwrap();
+        let padding = || TaggedProfile { tag: OXORB_PADDING, data: vec![0; 3] };
+        let here = |endpoint: &IiopEndpoint| endpoint.host == "192.0.2.1";
+        let mut ior = reference("192.0.2.1", vec![]);
+        ior.profiles.push(padding());
+        assert!(is_permitted_unchanged(Some(&callbacks), &ior));
+        assert!(leads_only_to(&ior, here));
+        ior.profiles.push(TaggedProfile { tag: 0x5441_4f00, data: vec![0; 8] });
+        assert!(!is_permitted_unchanged(Some(&callbacks), &ior));
+        assert!(!leads_only_to(&ior, here));
+        ior.profiles = vec![padding()];
+        assert!(!is_permitted_unchanged(Some(&callbacks), &ior));
+        assert!(!leads_only_to(&ior, here));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Creation of the objects of a gateway when they are called.
 
-use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use oxorb_core::lock::Mutex;
@@ -10,6 +9,7 @@ use crate::bridge::forwarder::{Forwarder, GONE};
 use crate::bridge::passage::Passage;
 use crate::poa::{ObjectId, Poa, Refused, ServantActivator};
 
+use super::active::ActiveObjects;
 use super::side::Side;
 use super::sides::Sides;
 
@@ -20,9 +20,7 @@ pub(crate) struct Incarnator {
     pub(crate) passage: Weak<Passage>,
     /// Side of the clients of the objects.
     pub(crate) side: Side,
-    pub(crate) max_active: usize,
-    /// Ids of the active objects, the oldest first.
-    pub(crate) active: Mutex<VecDeque<ObjectId>>,
+    pub(crate) active: Mutex<ActiveObjects>,
 }
 
 impl ServantActivator for Incarnator {
@@ -31,19 +29,13 @@ impl ServantActivator for Incarnator {
             return Err(GONE.into());
         };
         let target = sides.target(self.side, id.as_bytes())?;
-        // An id is queued again whenever its object is made again, and the order is that of creation, not of use. Both
-        // can only remove an object too early, and its next call makes it again.
-        let oldest = {
-            let mut active = self.active.lock();
-            active.push_back(id.clone());
-            let is_full = active.len() > self.max_active.max(1);
-            if is_full { active.pop_front() } else { None }
-        };
-        if let Some(oldest) = oldest {
+        let forwarder = Forwarder::new(&passage, &target);
+        let removed = self.active.lock().add(id.clone(), forwarder.activity());
+        for unused in removed {
             // Ignore the result: an object that is no longer active need not be removed.
-            let _ = poa.deactivate_id(oldest);
+            let _ = poa.deactivate_id(unused);
         }
-        Ok(Arc::new(Forwarder::new(&passage, &target)))
+        Ok(Arc::new(forwarder))
     }
 
     fn etherealize(&self, _: &ObjectId, _: &Poa, _: Arc<dyn Servant>, _: bool, _: bool) {}

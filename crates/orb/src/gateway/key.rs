@@ -18,6 +18,14 @@ use super::side::Side;
 /// Number of octets of a key, and of a signature.
 const LENGTH: usize = 32;
 
+/// Maximum size in octets of a reference for which the gateway makes an object. Without it, a client could fill the
+/// memory of the gateway and of servers with keys.
+pub(crate) const MAX_REFERENCE: usize = 16 << 10;
+
+/// Maximum number of octets of an id. Alignment adds less than the size of the reference. Without this limit, the
+/// octets of long messages would be hashed to find that the gateway has not signed them.
+const MAX_ID: usize = LENGTH + 2 * MAX_REFERENCE;
+
 /// Key with which a gateway signs the references that it hands out.
 ///
 /// References that were handed out stay valid as long as the gateway has the same key. Whoever has the key can make the
@@ -59,6 +67,9 @@ impl SigningKey {
 
     /// Returns the target of an id; `None` if the id was not [signed](Self::sign) for this side.
     pub(crate) fn target(&self, side: Side, id: &[u8]) -> Option<Ior> {
+        if id.len() > MAX_ID {
+            return None;
+        }
         let (signature, target) = id.split_at_checked(LENGTH)?;
         hmac::verify(&self.0, &message(side, target), signature).ok()?;
         Ior::from_octets(target).ok()
@@ -115,6 +126,21 @@ mod tests {
         }
         id.push(0);
         assert_eq!(key.target(Side::Inside, &id), None);
+    }
+
+    #[test]
+    fn ids_are_limited() {
+        let key = SigningKey::from_octets(&[7; 32]).unwrap();
+        let with_key = |length: usize| {
+            let profile = IiopProfile::new(Version::V1_2, "10.0.0.7", 2809, &vec![7; length]);
+            Ior { profiles: vec![profile.to_profile()], ..target() }
+        };
+        let has_target = |length: usize| {
+            let target = with_key(length);
+            key.target(Side::Outside, &key.sign(Side::Outside, &target)) == Some(target)
+        };
+        assert!(has_target(MAX_REFERENCE));
+        assert!(!has_target(3 * MAX_REFERENCE));
     }
 
     #[test]

@@ -29,8 +29,9 @@ pub struct GatewaySettings {
     pub callbacks: Option<Access>,
     /// Key with which the gateway signs the references that it hands out.
     pub key: SigningKey,
-    /// Maximum number of objects on each side that are ready for calls. For a further one, the oldest is removed; its
-    /// next call makes it again.
+    /// Maximum number of objects on each side that are ready for calls. For a further one, an object without a running
+    /// request is removed, if possible one that was not used lately; its next call makes it again. Objects with
+    /// running requests may exceed the limit.
     pub max_active: usize,
 }
 

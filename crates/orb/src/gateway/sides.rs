@@ -17,12 +17,8 @@ use crate::poa::{Poa, PoaError};
 use crate::{CompletionStatus, Interface as _, ObjectRef, Orb, Ref, SystemException, minor};
 
 use super::callbacks::{addresses, is_permitted_unchanged, leads_only_to, permitted};
-use super::key::SigningKey;
+use super::key::{MAX_REFERENCE, SigningKey};
 use super::side::Side;
-
-/// Maximum size in octets of a reference for which the gateway makes an object. Without it, a client could fill the
-/// memory of the gateway and of servers with keys.
-const MAX_REFERENCE: usize = 16 << 10;
 
 /// Treatment of a reference that passes through a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,7 +230,7 @@ impl Sides {
 }
 
 /// Returns the size of a reference in octets, without what alignment adds.
-fn size(reference: &Ior) -> usize {
+pub(crate) fn size(reference: &Ior) -> usize {
     let profiles = reference.profiles.iter().map(|profile| profile.data.len() + 8);
     reference.type_id.len() + profiles.sum::<usize>()
 }

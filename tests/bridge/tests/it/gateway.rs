@@ -1,5 +1,6 @@
 //! Clients, a gateway and servers: references, restarts and the end of a gateway.
 
+use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -7,13 +8,14 @@ use std::thread;
 
 use oxorb::bridge::Interfaces;
 use oxorb::dynamic::{
-    Dynamic, DynamicServant, Exception, Field, Invocation, Results, Signature, TypeCode, invoke,
+    Dynamic, DynamicServant, DynamicValue, Exception, Field, Invocation, Label, Results, Signature,
+    TypeCode, invoke,
 };
 use oxorb::gateway::{Fate, Gateway, GatewaySettings, Side, SigningKey, UnknownTypes};
 use oxorb::ior::{Ior, TaggedProfile};
 use oxorb::poa::{IdAssignment, Lifespan, Policies};
 use oxorb::servant::Context;
-use oxorb::values::{ByteOrder, RawProfile, RawReference};
+use oxorb::values::{ByteOrder, RawProfile, RawReference, ValueModifier, Visibility};
 use oxorb::{
     Any, Interface as _, ObjectRef, Orb, Outcome, Ref, Servant, SystemExceptionKind, Upcall, minor,
 };
@@ -36,6 +38,14 @@ pub(crate) struct Echo {
 pub(crate) fn signatures() -> Vec<Signature> {
     let members = [("name", TypeCode::STRING), ("who", TypeCode::OBJECT)];
     let pair = TypeCode::structure("IDL:Pair:1.0", "Pair", members);
+    let members =
+        [(Label::Value(1), "who", TypeCode::OBJECT), (Label::Default, "name", TypeCode::STRING)];
+    let choice = TypeCode::union("IDL:Choice:1.0", "Choice", TypeCode::BOOLEAN, members);
+    let members = [
+        ("name", TypeCode::STRING, Visibility::Public),
+        ("who", TypeCode::OBJECT, Visibility::Public),
+    ];
+    let value = TypeCode::value("IDL:Value:1.0", "Value", ValueModifier::None, None, members);
     let held = TypeCode::exception("IDL:Held:1.0", "Held", [("who", TypeCode::OBJECT)]);
     let echo = |(name, ty): (&str, TypeCode)| {
         Signature::new(name).with_in("value", ty.clone()).returning(ty)
@@ -45,6 +55,9 @@ pub(crate) fn signatures() -> Vec<Signature> {
         ("anything", TypeCode::ANY),
         ("text", TypeCode::STRING),
         ("pair", pair),
+        ("choice", choice),
+        ("value", value),
+        ("all", TypeCode::sequence(TypeCode::OBJECT)),
     ];
     let mut all: Vec<_> = echoes.map(echo).into();
     all.push(Signature::new("held").with_in("value", TypeCode::OBJECT).raising(held));
@@ -56,7 +69,7 @@ pub(crate) fn signature(operation: &str) -> Signature {
     signatures().into_iter().find(|one| one.operation == operation).unwrap()
 }
 
-fn echoes() -> Interfaces {
+pub(crate) fn echoes() -> Interfaces {
     let mut interfaces = Interfaces::default();
     interfaces.add(ECHO, signatures());
     interfaces
@@ -170,10 +183,8 @@ pub(crate) fn references(value: &Dynamic) -> Vec<Ior> {
         }
         Dynamic::String(text) => text.parse().into_iter().collect(),
         Dynamic::Any(any) => references(&any.dynamic().unwrap()),
-        Dynamic::Struct(fields) => {
-            fields.iter().flat_map(|field| references(&field.value)).collect()
-        }
-        _ => Vec::new(),
+        Dynamic::Sequence(items) => items.iter().flat_map(references).collect(),
+        _ => value.fields().iter().flat_map(|field| references(&field.value)).collect(),
     }
 }
 
@@ -230,6 +241,14 @@ fn references_are_replaced_wherever_they_are() {
         let any = |ty, value| Dynamic::Any(Any::with_type(ty, value).unwrap());
         let text = || Dynamic::String(ear.to_string());
         let field = |name: &str, value| Field { name: name.into(), value };
+        let members = || vec![field("name", text()), field("who", reference(&ear))];
+        let choice = |member: &str, value| {
+            let ty = signature("choice").returns;
+            let mut choice = Dynamic::default_for(&ty).unwrap();
+            choice.select_member(&ty, member).unwrap();
+            *choice.member_mut(member).unwrap() = value;
+            choice
+        };
         for (operation, value) in [
             ("object", reference(&ear)),
             ("text", text()),
@@ -237,7 +256,11 @@ fn references_are_replaced_wherever_they_are() {
             ("anything", any(TypeCode::OBJECT, reference(&ear))),
             ("anything", any(TypeCode::STRING, text())),
             ("anything", any(TypeCode::ANY, any(TypeCode::OBJECT, reference(&ear)))),
-            ("pair", Dynamic::Struct(vec![field("name", text()), field("who", reference(&ear))])),
+            ("pair", Dynamic::Struct(members())),
+            ("choice", choice("who", reference(&ear))),
+            ("choice", choice("name", text())),
+            ("value", DynamicValue::new(signature("value").returns, members()).into()),
+            ("all", Dynamic::Sequence(vec![reference(&ear), reference(&ear)])),
         ] {
             let back = call(&echo, operation, value).unwrap();
             let seen = references(&server.seen.lock().unwrap().pop().unwrap());
@@ -346,7 +369,7 @@ fn either_side_may_restart_and_references_stay_valid_with_the_same_key() {
 }
 
 #[test]
-fn the_oldest_objects_make_room_and_come_back() {
+fn objects_that_made_room_come_back() {
     let _guard = watchdog(LONG);
     let server = Echoing::start(TCP);
     let settings = GatewaySettings { max_active: 1, ..settings() };
@@ -415,6 +438,39 @@ fn running_requests_end_before_the_gateway_does() {
 }
 
 #[test]
+fn an_object_with_a_running_request_stays_callable_when_others_need_room() {
+    let _guard = watchdog(LONG);
+    let server = listening(TCP).build().unwrap();
+    let (waiting, has_entered, release) = waiting();
+    let busy = server.root_poa().activate_servant(Arc::new(waiting)).unwrap();
+    let other = Echoing::start(TCP);
+    let settings = GatewaySettings { max_active: 1, ..settings() };
+    let gateway = start(TCP, settings, &busy.ior().to_string());
+    gateway.open_as("Other", &other.ior.to_string(), ECHO).unwrap();
+    let clients = [(); 3].map(|()| Orb::builder().build().unwrap());
+    let wait = |client: &Orb| {
+        let object = resolve(client, &target(&gateway));
+        thread::spawn(move || invoke(&object, &Signature::new("wait"), &[], &Context::new()))
+    };
+    let first = wait(&clients[0]);
+    has_entered.recv_timeout(LONG / 2).unwrap();
+    let echo = gateway.reference("Other").unwrap();
+    let echo = resolve(&clients[1], echo.reference().ior());
+    let text = Dynamic::String("words".into());
+    assert_eq!(call(&echo, "text", text.clone()).unwrap(), text);
+    let second = wait(&clients[2]);
+    has_entered.recv_timeout(LONG / 2).expect("the object takes a second request");
+    for calling in [first, second] {
+        release.send(()).unwrap();
+        assert!(calling.join().unwrap().is_ok());
+    }
+    gateway.shutdown().unwrap();
+    for orb in clients.iter().chain([&server, &other.orb]) {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+#[test]
 fn calls_of_a_silent_client_outside_end_before_those_inside() {
     let _guard = watchdog(LONG);
     let server = Echoing::start(TCP);
@@ -449,6 +505,19 @@ fn calls_of_a_silent_client_outside_end_before_those_inside() {
     for orb in [&client, &inner, &server.orb] {
         orb.shutdown(true).unwrap();
     }
+}
+
+#[test]
+fn a_gateway_that_cannot_listen_inside_does_not_listen_outside() {
+    let _guard = watchdog(LONG);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let inside = format!("iiop://{}", taken.local_addr().unwrap());
+    let port = free_port();
+    let outside = format!("iiop://127.0.0.1:{port}");
+    let gateway = Gateway::new(listening(&outside), listening(&inside), settings()).unwrap();
+    assert!(gateway.listen().is_err());
+    assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
+    gateway.shutdown().unwrap();
 }
 
 #[test]

@@ -2,10 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use oxorb::__gen::Op;
 use oxorb::bridge::{Error, Interfaces};
-use oxorb::dynamic::{Dynamic, Exception};
-use oxorb::gateway::{Fate, GatewaySettings, Side};
-use oxorb::ior::{IiopProfile, Ior, Version};
+use oxorb::dynamic::{
+    Dynamic, DynamicServant, Exception, Invocation, Results, Signature, TypeCode, invoke,
+};
+use oxorb::gateway::{Fate, GatewaySettings, Side, UnknownTypes};
+use oxorb::ior::{IiopProfile, Ior, TaggedProfile, Version};
+use oxorb::servant::Context;
 use oxorb::{
     CompletionStatus, Interface as _, ObjectRef, Orb, SystemException, SystemExceptionKind, minor,
 };
@@ -14,7 +18,8 @@ use oxorb_testkit::watchdog;
 
 use crate::bridge::{Ear, Forwards, LONG, TCP, listening, parts, serve};
 use crate::gateway::{
-    Echoing, call, calling_back, port, reference, references, resolve, settings, start, target,
+    Echoing, call, calling_back, echoes, port, reference, references, resolve, settings, start,
+    target,
 };
 
 /// Returns a reference with another object key.
@@ -189,6 +194,129 @@ fn a_client_cannot_forward_its_callbacks_to_other_addresses() {
     }
     gateway.shutdown().unwrap();
     for orb in [&client, &server] {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn a_forward_to_a_permitted_address_or_to_the_gateway_is_followed() {
+    let _guard = watchdog(LONG);
+    let (server, there) = serve(listening(TCP));
+    let inner: ListenerRef = server.root_poa().activate(Ear).unwrap();
+    let callbacks = Some("allow 127.0.0.1".parse().unwrap());
+    let gateway = start(TCP, GatewaySettings { callbacks, ..settings() }, &there.to_ior());
+    gateway.open_as("Inner", &inner.to_ior(), "IDL:Parts/Listener:1.0").unwrap();
+    let client = listening(TCP).build().unwrap();
+    let part: PartRef = client.resolve(&target(&gateway).to_string()).unwrap();
+    let outer: ListenerRef = client.root_poa().activate(Ear).unwrap();
+    let own = gateway.reference("Inner").unwrap();
+    for to in [outer.reference().ior(), own.reference().ior()] {
+        let mut with_padding = to.clone();
+        with_padding.profiles.push(TaggedProfile { tag: 0x4f58_4f31, data: vec![0; 3] });
+        for to in [to, &with_padding] {
+            let to = resolve(&client, to);
+            let forwards = Arc::new(Forwards(Arc::new(Mutex::new(Some(to)))));
+            let ear = client.root_poa().activate_servant(forwards).unwrap();
+            let ear = ListenerRef::from_ref(ear);
+            assert_eq!(part.tell(Some(&ear), "callback").unwrap(), 8);
+        }
+    }
+    gateway.shutdown().unwrap();
+    for orb in [&client, &server] {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+/// Servant that answers each operation with the same reference.
+struct Answering(Signature, Ior);
+
+impl DynamicServant for Answering {
+    fn repository_id(&self) -> &str {
+        "IDL:B:1.0"
+    }
+
+    fn signature(&self, _: &str) -> Option<&Signature> {
+        Some(&self.0)
+    }
+
+    fn invoke(&self, _: Invocation<'_>) -> Result<Results, Exception> {
+        Ok(Results::returning(reference(&self.1)))
+    }
+}
+
+#[test]
+fn a_client_does_not_choose_the_types_of_its_answers() {
+    let _guard = watchdog(LONG);
+    let get = || Signature::new("get").returning(TypeCode::OBJECT);
+    for unknown in [UnknownTypes::Refuse, UnknownTypes::Search] {
+        let server = Echoing::start(TCP);
+        let mut interfaces = echoes();
+        interfaces.add("IDL:A:1.0", [Signature::new("get").returning(TypeCode::LONG)]);
+        interfaces.add("IDL:B:1.0", [get()]);
+        let settings = GatewaySettings { interfaces, unknown, ..calling_back() };
+        let gateway = start(TCP, settings, &server.ior.to_string());
+        let client = listening(TCP).build().unwrap();
+        let hidden: ObjectRef = client.root_poa().create_reference().unwrap();
+        let answering = Answering(get(), hidden.reference().ior().clone());
+        let answering = oxorb::dynamic::servant(answering);
+        let answering = client.root_poa().activate_servant(answering).unwrap();
+        // The server calls B::get. The type id names an interface whose `get` returns no reference.
+        let as_another = Ior { type_id: "IDL:A:1.0".to_owned(), ..answering.ior().clone() };
+        let echo = resolve(&client, &target(&gateway));
+        call(&echo, "object", reference(&as_another)).unwrap();
+        let inside = references(&server.seen.lock().unwrap()[0]).remove(0);
+        let called = resolve(&server.orb, &inside);
+        let got = invoke(&called, &get(), &[], &Context::new()).map(|done| done.returns);
+        match unknown {
+            UnknownTypes::Refuse => {
+                assert_eq!(system(got).minor, minor::no_permission::UNKNOWN_TYPES);
+            }
+            UnknownTypes::Search => {
+                assert_eq!(port(&references(&got.unwrap())[0]), port(&inside));
+            }
+        }
+        gateway.shutdown().unwrap();
+        for orb in [&client, &server.orb] {
+            orb.shutdown(true).unwrap();
+        }
+    }
+}
+
+static TEXT: Op = Op::twoway("text");
+
+#[test]
+fn text_is_decoded_if_unknown_types_are_refused() {
+    let _guard = watchdog(LONG);
+    let server = Echoing::start(TCP);
+    let unknown = UnknownTypes::Refuse;
+    let settings = GatewaySettings { interfaces: echoes(), unknown, ..settings() };
+    let gateway = start(TCP, settings, &server.ior.to_string());
+    let client = listening(TCP).build().unwrap();
+    let echo = resolve(&client, &target(&gateway));
+    let ear: ObjectRef = client.root_poa().create_reference().unwrap();
+    // More white space than the search accepts.
+    let text = format!("{}{}", " ".repeat(100), ear.to_ior());
+    let refused = system(call(&echo, "text", Dynamic::String(text)));
+    assert_eq!(refused.minor, minor::no_permission::REFERENCE_REFUSED);
+    // A NUL within the text, and none at its end.
+    let url = ear.to_ior();
+    for octets in [[url.as_bytes(), b"\0x\0"].concat(), url.as_bytes().to_vec()] {
+        let answered: oxorb::Result<()> = echo.invoke(
+            &TEXT,
+            |e| {
+                e.ulong(octets.len() as u32);
+                e.copy_octets(&octets);
+                Ok(())
+            },
+            |d| d.string().map(|_| ()),
+        );
+        let refused = answered.unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::Marshal, "{refused}");
+    }
+    assert_eq!(gateway.statistics().rewritten, 3, "the gateway has decoded each request");
+    assert!(server.seen.lock().unwrap().is_empty());
+    gateway.shutdown().unwrap();
+    for orb in [&client, &server.orb] {
         orb.shutdown(true).unwrap();
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use crate::types::{Attribute, Interface};
-use oxorb::Interface as _;
 use oxorb::dynamic::{Direction, Signature};
 use oxorb::values::TypeCode;
+use oxorb::{Interface as _, Ref};
 
 use crate::corba::interface_def::FullInterfaceDescription;
 use crate::corba::{
@@ -34,26 +34,12 @@ pub fn describe(
     }
 }
 
-/// Returns the definition with this repository id or scoped name.
-fn lookup(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<ContainedRef>> {
-    match repository.lookup_id(name)? {
-        Some(found) => Ok(Some(found)),
-        // A text with a single colon is a repository id. It is not looked up as a name, because some repositories
-        // reject a colon in a name.
-        None if name.replace("::", "").contains(':') => Ok(None),
-        None => repository.lookup(name),
-    }
-}
-
 /// Returns the interface of a repository id or scoped name, if the repository has it.
 ///
 /// # Errors
 /// Exceptions of the calls.
 pub fn find(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<InterfaceDefRef>> {
-    match lookup(repository, name)? {
-        Some(found) => found.narrow(),
-        None => Ok(None),
-    }
+    UNLIMITED.find(repository, name)
 }
 
 /// Returns the type of a repository id or scoped name, if the repository has it. Exceptions count as types.
@@ -61,16 +47,7 @@ pub fn find(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<Inte
 /// # Errors
 /// Exceptions of the calls.
 pub fn type_of(repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<TypeCode>> {
-    let Some(found) = lookup(repository, name)? else {
-        return Ok(None);
-    };
-    if let Some(ty) = found.narrow::<IdlTypeRef>()? {
-        return ty.r#type().map(Some);
-    }
-    match found.narrow::<ExceptionDefRef>()? {
-        Some(exception) => exception.r#type().map(Some),
-        None => Ok(None),
-    }
+    UNLIMITED.type_of(repository, name)
 }
 
 /// Returns the interfaces that themselves declare an operation or attribute of this name.
@@ -98,55 +75,161 @@ pub fn declaring(repository: &RepositoryRef, name: &str) -> oxorb::Result<Vec<In
 /// # Errors
 /// Exceptions of the calls.
 pub fn interface(def: &InterfaceDefRef) -> oxorb::Result<Interface> {
-    let described = def.describe_interface()?;
-    let scoped_name = def.absolute_name()?;
-    let mut interface = Interface {
-        scoped_name: scoped_name.trim_start_matches("::").to_owned(),
-        ids: bases(def, &described.id)?,
-        repository_id: described.id,
-        operations: described.operations.iter().map(signature).collect(),
-        attributes: Vec::new(),
-    };
-    let extended = match described.attributes.is_empty() {
-        true => None,
-        false => def.narrow::<InterfaceAttrExtensionRef>()?,
-    };
-    let attributes = match extended {
-        Some(extended) => extended.describe_ext_interface()?.attributes,
-        None => {
-            let plain = described.attributes.into_iter();
-            plain
-                .map(|plain| ExtAttributeDescription {
-                    name: plain.name,
-                    id: plain.id,
-                    defined_in: plain.defined_in,
-                    version: plain.version,
-                    r#type: plain.r#type,
-                    mode: plain.mode,
-                    get_exceptions: Vec::new(),
-                    put_exceptions: Vec::new(),
-                })
-                .collect()
-        }
-    };
-    for attribute in attributes {
-        let (name, ty) = (attribute.name, attribute.r#type);
-        let readonly = attribute.mode == AttributeMode::AttrReadonly;
-        let mut get = Signature::attribute_get(&name, ty.clone());
-        for exception in attribute.get_exceptions {
-            get = get.raising(exception.r#type);
-        }
-        interface.operations.push(get);
-        if !readonly {
-            let mut set = Signature::attribute_set(&name, ty);
-            for exception in attribute.put_exceptions {
-                set = set.raising(exception.r#type);
-            }
-            interface.operations.push(set);
-        }
-        interface.attributes.push(Attribute { name, readonly });
+    UNLIMITED.interface(def)
+}
+
+/// Queries that together take a limited time.
+///
+/// A query consists of several calls, some of them to objects that the repository chooses. The function receives the
+/// object before each call. It returns the object with the time limit of the call, or an exception, which ends the
+/// query.
+#[derive(Clone, Copy)]
+pub struct Queries<'q>(&'q dyn Fn(&Ref) -> oxorb::Result<Ref>);
+
+/// Queries under the policies of the references.
+const UNLIMITED: Queries<'static> = Queries(&|object: &Ref| Ok(object.clone()));
+
+impl<'q> Queries<'q> {
+    /// Limits each call as the function says.
+    pub fn new(limited: &'q dyn Fn(&Ref) -> oxorb::Result<Ref>) -> Self {
+        Queries(limited)
     }
-    Ok(interface)
+
+    fn limited<I: oxorb::Interface>(self, object: &I) -> oxorb::Result<I> {
+        (self.0)(object.reference()).map(I::from_ref)
+    }
+
+    fn narrow<I: oxorb::Interface>(
+        self,
+        object: &impl oxorb::Interface,
+    ) -> oxorb::Result<Option<I>> {
+        self.limited(object)?.narrow()
+    }
+
+    /// Returns the definition with this repository id or scoped name.
+    fn lookup(self, repository: &RepositoryRef, name: &str) -> oxorb::Result<Option<ContainedRef>> {
+        match self.limited(repository)?.lookup_id(name)? {
+            Some(found) => Ok(Some(found)),
+            // A text with a single colon is a repository id. It is not looked up as a name, because some repositories
+            // reject a colon in a name.
+            None if name.replace("::", "").contains(':') => Ok(None),
+            None => self.limited(repository)?.lookup(name),
+        }
+    }
+
+    /// Returns the interface of a repository id or scoped name, as [`find`] does.
+    ///
+    /// # Errors
+    /// Exceptions of the calls, and of the function.
+    pub fn find(
+        self,
+        repository: &RepositoryRef,
+        name: &str,
+    ) -> oxorb::Result<Option<InterfaceDefRef>> {
+        match self.lookup(repository, name)? {
+            Some(found) => self.narrow(&found),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the type of a repository id or scoped name, as [`type_of`] does.
+    ///
+    /// # Errors
+    /// Exceptions of the calls, and of the function.
+    pub fn type_of(
+        self,
+        repository: &RepositoryRef,
+        name: &str,
+    ) -> oxorb::Result<Option<TypeCode>> {
+        let Some(found) = self.lookup(repository, name)? else {
+            return Ok(None);
+        };
+        if let Some(ty) = self.narrow::<IdlTypeRef>(&found)? {
+            return self.limited(&ty)?.r#type().map(Some);
+        }
+        match self.narrow::<ExceptionDefRef>(&found)? {
+            Some(exception) => self.limited(&exception)?.r#type().map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns an interface in the form for calls and servants without stubs, as [`interface`] does.
+    ///
+    /// # Errors
+    /// Exceptions of the calls, and of the function.
+    pub fn interface(self, def: &InterfaceDefRef) -> oxorb::Result<Interface> {
+        let described = self.limited(def)?.describe_interface()?;
+        let scoped_name = self.limited(def)?.absolute_name()?;
+        let mut interface = Interface {
+            scoped_name: scoped_name.trim_start_matches("::").to_owned(),
+            ids: self.bases(def, &described.id)?,
+            repository_id: described.id,
+            operations: described.operations.iter().map(signature).collect(),
+            attributes: Vec::new(),
+        };
+        let extended = match described.attributes.is_empty() {
+            true => None,
+            false => self.narrow::<InterfaceAttrExtensionRef>(def)?,
+        };
+        let attributes = match extended {
+            Some(extended) => self.limited(&extended)?.describe_ext_interface()?.attributes,
+            None => {
+                let plain = described.attributes.into_iter();
+                plain
+                    .map(|plain| ExtAttributeDescription {
+                        name: plain.name,
+                        id: plain.id,
+                        defined_in: plain.defined_in,
+                        version: plain.version,
+                        r#type: plain.r#type,
+                        mode: plain.mode,
+                        get_exceptions: Vec::new(),
+                        put_exceptions: Vec::new(),
+                    })
+                    .collect()
+            }
+        };
+        for attribute in attributes {
+            let (name, ty) = (attribute.name, attribute.r#type);
+            let readonly = attribute.mode == AttributeMode::AttrReadonly;
+            let mut get = Signature::attribute_get(&name, ty.clone());
+            for exception in attribute.get_exceptions {
+                get = get.raising(exception.r#type);
+            }
+            interface.operations.push(get);
+            if !readonly {
+                let mut set = Signature::attribute_set(&name, ty);
+                for exception in attribute.put_exceptions {
+                    set = set.raising(exception.r#type);
+                }
+                interface.operations.push(set);
+            }
+            interface.attributes.push(Attribute { name, readonly });
+        }
+        Ok(interface)
+    }
+
+    /// Returns the id of an interface, and those of all its bases, nearest first.
+    fn bases(self, def: &InterfaceDefRef, id: &str) -> oxorb::Result<Vec<String>> {
+        let mut ids = vec![id.to_owned()];
+        let mut seen: HashSet<String> = ids.iter().cloned().collect();
+        let mut next = vec![def.clone()];
+        let mut asked = 0;
+        while let Some(def) = next.pop() {
+            for base in self.limited(&def)?.base_interfaces()?.into_iter().flatten() {
+                if asked == MOST_BASES {
+                    return Ok(ids); // each costs a call
+                }
+                asked += 1;
+                let id = self.limited(&base)?.id()?;
+                if seen.insert(id.clone()) {
+                    ids.push(id);
+                    next.insert(0, base);
+                }
+            }
+        }
+        Ok(ids)
+    }
 }
 
 fn signature(described: &OperationDescription) -> Signature {
@@ -172,25 +255,3 @@ const MOST_BASES: usize = 1000;
 
 /// Maximum number of operations or attributes of one name that the client examines.
 const MOST_FOUND: usize = 1000;
-
-/// Returns the id of an interface, and those of all its bases, nearest first.
-fn bases(def: &InterfaceDefRef, id: &str) -> oxorb::Result<Vec<String>> {
-    let mut ids = vec![id.to_owned()];
-    let mut seen: HashSet<String> = ids.iter().cloned().collect();
-    let mut next = vec![def.clone()];
-    let mut asked = 0;
-    while let Some(def) = next.pop() {
-        for base in def.base_interfaces()?.into_iter().flatten() {
-            if asked == MOST_BASES {
-                return Ok(ids); // each costs a call
-            }
-            asked += 1;
-            let id = base.id()?;
-            if seen.insert(id.clone()) {
-                ids.push(id);
-                next.insert(0, base);
-            }
-        }
-    }
-    Ok(ids)
-}

@@ -66,3 +66,26 @@ fn signatures_have_them() {
     assert!(station.signature("_set_now").is_none());
     assert!(station.signature("log").unwrap().oneway);
 }
+
+#[test]
+fn no_call_of_a_query_is_made_beyond_its_limit() {
+    let served = Served::new(&[radar()]);
+    let late = oxorb::SystemException::timeout(0, oxorb::CompletionStatus::No);
+    let query = |calls: u32| {
+        let left = std::cell::Cell::new(calls);
+        let limited = |object: &oxorb::Ref| match left.get() {
+            0 => Err(late),
+            more => {
+                left.set(more - 1);
+                Ok(object.clone())
+            }
+        };
+        let queries = client::Queries::new(&limited);
+        let station = queries.find(&served.repository, "radar::Station")?.expect("a definition");
+        queries.interface(&station)
+    };
+    let needed = (0..100).find(|calls| query(*calls).is_ok()).expect("the query ends");
+    // Calls to the objects that the repository returns count as well: the interface, and its base.
+    assert!(needed > 5, "{needed}");
+    assert!((0..needed).all(|calls| query(calls).err() == Some(late)));
+}

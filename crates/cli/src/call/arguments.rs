@@ -31,7 +31,7 @@ pub(super) fn read(
         Given::Word(word) => each_word(std::iter::once(word), signature)?,
         Given::Document(text) => {
             let document = document(text)?;
-            from_document(&document, signature).map_err(|why| format!("--args: {why}"))?
+            from_document(document, signature).map_err(|why| format!("--args: {why}"))?
         }
     };
     values(&json, signature, known, known.defaults)
@@ -40,7 +40,7 @@ pub(super) fn read(
 /// Returns the values of the in and inout parameters, in order, from a JSON array, or from a JSON object with a member
 /// for each parameter. With `defaults`, arguments that are left out are zero, empty or nil.
 pub(crate) fn from_json(
-    document: &Value,
+    document: Value,
     signature: &Signature,
     names: &dyn Names,
     defaults: bool,
@@ -161,19 +161,19 @@ fn document(text: &str) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("{name}: this is no JSON: {error}"))
 }
 
-fn from_document(document: &Value, signature: &Signature) -> Result<Vec<Option<Value>>, String> {
+fn from_document(document: Value, signature: &Signature) -> Result<Vec<Option<Value>>, String> {
     match document {
         Value::Array(values) => {
             not_too_many(values.len(), signature)?;
-            Ok(values.iter().cloned().map(Some).collect())
+            Ok(values.into_iter().map(Some).collect())
         }
-        Value::Object(values) => {
+        Value::Object(mut values) => {
             let known = |name: &&String| signature.inputs().any(|param| param.name == **name);
             if let Some(name) = values.keys().find(|name| !known(name)) {
                 return Err(format!("there is no parameter {name}: {signature}"));
             }
             let inputs = signature.inputs();
-            Ok(inputs.map(|param| values.get(&param.name).cloned()).collect())
+            Ok(inputs.map(|param| values.remove(&param.name)).collect())
         }
         _ => Err("expected an array, or an object by the names of parameters".to_owned()),
     }

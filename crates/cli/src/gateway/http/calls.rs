@@ -1,23 +1,30 @@
 //! Calls of operations and attributes, made by threads outside the HTTP runtime.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::StatusCode;
 use oxorb::ior::Ior;
 use oxorb::servant::Context;
-use oxorb::{CompletionStatus, Orb, SystemException};
+use oxorb::{Orb, Ref};
 use oxorb_dynamic::json::{LeftOut, Names};
 use oxorb_dynamic::{Limits, Signature, TypeCode};
+use oxorb_ifr::client::Queries;
+use oxorb_ifr::corba::RepositoryRef;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::content::{Answer, empty, json};
+use super::deadline::Deadline;
 use super::interfaces::{Described, Interfaces};
+use super::limits::MOST_LOOKUPS;
+use super::memory::Occupied;
 use super::objects::Object;
 use super::problem::Problem;
 use crate::call::{ResultsJson, arguments_from_json};
-use crate::types::Known;
+use crate::types::{Known, Source};
 
 /// Threads that may wait for servers.
 pub(super) struct Workers(Arc<Semaphore>);
@@ -28,7 +35,8 @@ impl Workers {
         Workers(Arc::new(Semaphore::new(admitted)))
     }
 
-    /// Runs a job that may block on another thread, and returns its result.
+    /// Runs a job that may block on another thread, and returns its result. If the future is dropped before the job
+    /// begins, the job is not run.
     ///
     /// # Errors
     /// The maximum number of jobs run or wait.
@@ -39,14 +47,31 @@ impl Workers {
         let admitted = Arc::clone(&self.0).try_acquire_owned().map_err(|_| {
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many calls are running or waiting")
         })?;
+        let waiting = Waiting::default();
+        let is_over = Arc::clone(&waiting.is_over);
         let job = move || {
             let _admitted = admitted;
-            job()
+            match is_over.load(Ordering::Relaxed) {
+                true => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the client has left")),
+                false => job(),
+            }
         };
         match tokio::task::spawn_blocking(job).await {
             Ok(done) => done,
             Err(_) => Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the call has failed")),
         }
+    }
+}
+
+/// Wait of a client for the result of a job.
+#[derive(Default)]
+struct Waiting {
+    is_over: Arc<AtomicBool>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
     }
 }
 
@@ -68,8 +93,10 @@ pub(super) struct Wanted {
     pub(super) usage: Usage,
     /// Body of the request: the arguments, or the value of the attribute.
     pub(super) body: Vec<u8>,
+    /// Memory of the body.
+    pub(super) _memory: Occupied,
     /// End of the time for the call.
-    pub(super) end: Instant,
+    pub(super) end: Deadline,
     /// Whether arguments and members that are left out are zero, empty or nil.
     pub(super) defaults: bool,
 }
@@ -81,17 +108,14 @@ pub(super) fn call(
     object: &Object,
     wanted: &Wanted,
 ) -> Result<Answer, Problem> {
-    let described = object.described(interfaces)?;
+    let described = object.described(interfaces, wanted.end)?;
     let signature = signature(&described, wanted)?;
-    let names = RequestNames(Known { source: &described.source, orb, defaults: wanted.defaults });
+    let known = Known { source: &described.source, orb, defaults: wanted.defaults };
+    let names = RequestNames::new(known, wanted.end);
     let document = document(wanted)?;
-    let arguments = arguments_from_json(&document, signature, &names, wanted.defaults);
+    let arguments = arguments_from_json(document, signature, &names, wanted.defaults);
     let arguments = arguments.map_err(Problem::bad_request)?;
-    let left = wanted.end.saturating_duration_since(Instant::now());
-    if left < SHORTEST {
-        return Err(Problem::system(NO_TIME));
-    }
-    let target = object.reference.with_timeout(left);
+    let target = wanted.end.limited(&object.reference).map_err(Problem::system)?;
     let results = oxorb_dynamic::invoke(&target, signature, &arguments, &Context::new());
     let results = results.map_err(|exception| Problem::raised(&exception, &names))?;
     match wanted.usage {
@@ -101,12 +125,6 @@ pub(super) fn call(
         _ => json(StatusCode::OK, &ResultsJson::new(signature, &results, &names)),
     }
 }
-
-/// Shortest time for which a call is attempted.
-const SHORTEST: Duration = Duration::from_millis(1);
-
-/// Exception for a request whose time ended before a thread was free.
-const NO_TIME: SystemException = SystemException::timeout(0, CompletionStatus::No);
 
 /// Returns the operation of a request, if the interface has it.
 fn signature<'d>(described: &'d Described, wanted: &Wanted) -> Result<&'d Signature, Problem> {
@@ -154,26 +172,112 @@ fn document(wanted: &Wanted) -> Result<Value, Problem> {
 
 /// Names in the JSON of a client: types of the object's interface, and references that need no look-up. A client cannot
 /// make the gateway read files or connect to name servers.
-pub(super) struct RequestNames<'k>(pub(super) Known<'k>);
+pub(super) struct RequestNames<'k> {
+    known: Known<'k>,
+    /// End of the time for look-ups.
+    end: Deadline,
+    /// Results of look-ups in a repository.
+    found: RefCell<HashMap<String, Option<TypeCode>>>,
+}
+
+impl<'k> RequestNames<'k> {
+    /// Looks names up until the time ends.
+    pub(super) fn new(known: Known<'k>, end: Deadline) -> Self {
+        RequestNames { known, end, found: RefCell::default() }
+    }
+
+    /// Looks a type up, unless the request has caused too many look-ups. Each look-up takes several calls.
+    fn in_repository(&self, repository: &RepositoryRef, name: &str) -> Option<TypeCode> {
+        if let Some(found) = self.found.borrow().get(name) {
+            return found.clone();
+        }
+        if self.found.borrow().len() >= MOST_LOOKUPS {
+            return None;
+        }
+        let limited = |object: &Ref| self.end.limited(object);
+        let found = Queries::new(&limited).type_of(repository, name).ok().flatten();
+        self.found.borrow_mut().insert(name.to_owned(), found.clone());
+        found
+    }
+}
 
 impl Names for RequestNames<'_> {
     fn limits(&self) -> Limits {
-        self.0.limits()
+        self.known.limits()
     }
 
     fn find_type(&self, name: &str) -> Option<TypeCode> {
-        self.0.find_type(name)
+        match self.known.source {
+            Source::Idl(_) => self.known.find_type(name),
+            Source::Repository(repository) => self.in_repository(repository, name),
+        }
     }
 
     fn name_of_type(&self, ty: &TypeCode) -> Option<String> {
-        self.0.name_of_type(ty)
+        self.known.name_of_type(ty)
     }
 
     fn left_out(&self, id: &str, member: &str) -> LeftOut {
-        self.0.left_out(id, member)
+        self.known.left_out(id, member)
     }
 
     fn find_object(&self, text: &str) -> Result<Ior, String> {
         oxorb_dynamic::json::Plain.find_object(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::mpsc::channel;
+    use std::task::Poll;
+    use std::time::Duration;
+
+    use oxorb::Interface as _;
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    #[test]
+    fn a_job_whose_client_has_left_is_not_run() {
+        let runtime = Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+        let workers = Workers::new(3);
+        let (release, held) = channel::<()>();
+        let has_run = Arc::new(AtomicBool::new(false));
+        runtime.block_on(async {
+            let mut first = Box::pin(workers.run(move || Ok(held.recv().is_ok())));
+            let runs = Arc::clone(&has_run);
+            let mut second = Box::pin(workers.run(move || {
+                runs.store(true, Ordering::Relaxed);
+                Ok(())
+            }));
+            poll_fn(|cx| {
+                assert!(first.as_mut().poll(cx).is_pending());
+                assert!(second.as_mut().poll(cx).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            drop(second);
+            release.send(()).unwrap();
+            assert!(matches!(first.await, Ok(true)));
+            // The only thread runs jobs in order, so it has passed the second one.
+            assert!(workers.run(|| Ok(())).await.is_ok());
+        });
+        assert!(!has_run.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_request_causes_a_limited_number_of_look_ups() {
+        let orb = Orb::builder().build().unwrap();
+        // Nobody listens at this port, so each look-up fails at once.
+        let nobody = orb.string_to_object("corbaloc::127.0.0.1:1/Repository").unwrap();
+        let source = Source::Repository(nobody.unchecked_narrow());
+        let known = Known { source: &source, orb: &orb, defaults: false };
+        let names = RequestNames::new(known, Deadline::after(Duration::from_secs(60)));
+        for number in 0..3 * MOST_LOOKUPS {
+            assert!(names.find_type(&format!("a::T{}", number % (2 * MOST_LOOKUPS))).is_none());
+        }
+        assert_eq!(names.found.borrow().len(), MOST_LOOKUPS);
+        orb.shutdown(true).unwrap();
     }
 }

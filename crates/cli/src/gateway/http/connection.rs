@@ -16,7 +16,9 @@ use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep_until};
 
 use super::activity::Activity;
-use super::limits::{DRAIN, MAX_HEADERS, MAX_STREAMS};
+use super::limits::{
+    CONNECTION_WINDOW, DRAIN, MAX_HEADERS, MAX_STREAMS, SEND_BUFFER, STREAM_WINDOW,
+};
 use super::routes;
 use super::state::Gateway;
 
@@ -36,12 +38,12 @@ pub(super) async fn serve<I>(
 ) where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let activity = Activity::new();
+    let activity = Activity::new(Instant::now());
     let read_time = gateway.limits.read_time();
     let started = Arc::clone(&activity);
     let service = service_fn(move |request| {
-        let (gateway, running) = (Arc::clone(&gateway), started.start());
-        async move { Ok::<_, Infallible>(routes::answer(gateway, request, peer, running).await) }
+        let (gateway, activity) = (Arc::clone(&gateway), Arc::clone(&started));
+        async move { Ok::<_, Infallible>(routes::answer(gateway, request, peer, activity).await) }
     });
     let builder = builder(read_time);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
@@ -67,7 +69,7 @@ pub(super) async fn serve<I>(
                 look.as_mut().reset(Instant::now() + DRAIN);
             }
             Woken::Time if is_ending => return,
-            Woken::Time => match activity.next_look(read_time) {
+            Woken::Time => match activity.next_look(Instant::now(), read_time) {
                 Some(time) => look.as_mut().reset(time),
                 None => {
                     is_ending = true;
@@ -89,6 +91,9 @@ fn builder(read_time: Duration) -> Builder<TokioExecutor> {
     builder
         .http2()
         .timer(TokioTimer::new())
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(SEND_BUFFER)
         .max_header_list_size(MAX_HEADERS as u32)
         .max_concurrent_streams(MAX_STREAMS);
     builder

@@ -6,14 +6,15 @@ use oxorb_dynamic::{Signature, TypeCode};
 use serde_json::{Value, json};
 
 use super::content::{Answer, json as answer};
+use super::deadline::Deadline;
 use super::interfaces::Interfaces;
 use super::objects::{Object, Objects};
 use super::path::encode;
 use super::problem::Problem;
 
 /// Lists the objects that the gateway offers.
-pub(super) fn list(objects: &Objects) -> Result<Answer, Problem> {
-    let all = objects.list()?.into_iter().map(|(name, type_id)| {
+pub(super) fn list(objects: &Objects, end: Deadline) -> Result<Answer, Problem> {
+    let all = objects.list(end)?.into_iter().map(|(name, type_id)| {
         let url = format!("/objects/{}", encode(&name));
         json!({ "name": name, "type_id": type_id, "url": url })
     });
@@ -21,8 +22,12 @@ pub(super) fn list(objects: &Objects) -> Result<Answer, Problem> {
 }
 
 /// Describes an object: its interface, attributes and operations.
-pub(super) fn of(object: &Object, interfaces: &Interfaces) -> Result<Answer, Problem> {
-    let described = object.described(interfaces)?;
+pub(super) fn of(
+    object: &Object,
+    interfaces: &Interfaces,
+    end: Deadline,
+) -> Result<Answer, Problem> {
+    let described = object.described(interfaces, end)?;
     let interface = &described.interface;
     let attributes = interface.attributes.iter().filter_map(|attribute| {
         let read = interface.signature(&format!("_get_{}", attribute.name))?;

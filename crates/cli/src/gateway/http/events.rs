@@ -1,7 +1,7 @@
 //! Event channels of the OMG's Event and Notification Services, whose events clients receive.
 
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use hyper::body::Bytes;
@@ -15,11 +15,14 @@ use oxorb_sys::sync::Mutex;
 use serde_json::json;
 
 use super::listener::{Listener, Queue, message, queue};
-use super::problem::Problem;
+use super::problem::{Problem, without_note};
 use crate::types::{Known, Source};
 
 /// Time between two checks of a connection to a channel.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// Time between two checks of whether a thread has ended.
+const WAIT: Duration = Duration::from_millis(10);
 
 /// Number of checks between two calls that ask whether the connection still exists.
 const CALLS_BETWEEN: u32 = 10;
@@ -39,10 +42,12 @@ struct State {
     connection: Option<Connection>,
     /// Whether a thread looks after the connection.
     is_kept: bool,
+    /// Number of threads that look after connections or end them.
+    keepers: usize,
     /// Whether the gateway ends.
     is_closed: bool,
-    /// Whether the clients know that there is no connection.
-    is_lost: bool,
+    /// Why there is no connection, if the clients know that.
+    lost: Option<String>,
 }
 
 /// Connection to a channel.
@@ -73,30 +78,37 @@ impl Channel {
         if state.is_closed {
             return Err(unavailable("the gateway ends"));
         }
-        if state.connection.is_some() {
-            listener.send(&connected());
+        match (&state.connection, &state.lost) {
+            (Some(_), _) => listener.send(&connected()),
+            (None, Some(reason)) => listener.send(&lost(reason)),
+            (None, None) => {}
         }
         if !state.is_kept {
             let channel = Arc::clone(self);
             let keeper = std::thread::Builder::new().name("oxorb-http-event".to_owned());
-            let started = keeper.spawn(move || channel.keep());
+            let started = keeper.spawn(move || {
+                channel.keep();
+                channel.state.lock().keepers -= 1;
+            });
             started.map_err(|_| unavailable("no thread can be started"))?;
             state.is_kept = true;
+            state.keepers += 1;
         }
         state.listeners.push(listener);
         Ok(queue)
     }
 
-    /// Ends the streams of all clients, and disconnects from the channel.
+    /// Ends the streams of all clients. The thread that looks after the connection then disconnects from the channel.
     pub(super) fn close(&self) {
-        let connection = {
-            let mut state = self.state.lock();
-            state.is_closed = true;
-            state.listeners.clear();
-            state.connection.take()
-        };
-        if let Some(connection) = connection {
-            self.disconnect(&connection);
+        let mut state = self.state.lock();
+        state.is_closed = true;
+        state.listeners.clear();
+    }
+
+    /// Waits until the gateway is disconnected from the channel, but not beyond `end`.
+    pub(super) fn wait(&self, end: Instant) {
+        while self.state.lock().keepers > 0 && Instant::now() < end {
+            std::thread::sleep(WAIT);
         }
     }
 
@@ -131,6 +143,7 @@ impl Channel {
                 return Some(state.connection.as_ref().map(|connection| connection.proxy.clone()));
             }
             state.is_kept = false;
+            state.lost = None;
             state.connection.take()
         };
         if let Some(connection) = connection {
@@ -143,19 +156,20 @@ impl Channel {
         // The text of this error contains addresses behind the gateway.
         let unreachable = |_| "the event channel cannot be reached".to_owned();
         let nil = || "the event channel serves no consumers".to_owned();
-        let failed = |why: SystemException| why.to_string();
+        let failed = |why: SystemException| without_note(&why).to_string();
         let channel: EventChannelRef = self.orb.resolve(&self.reference).map_err(unreachable)?;
         let admin = channel.for_consumers().map_err(failed)?.ok_or_else(nil)?;
         let proxy = admin.obtain_push_supplier().map_err(failed)?.ok_or_else(nil)?;
         let consumer = self.orb.root_poa().activate(Consumer(Arc::downgrade(self)));
-        let consumer: PushConsumerRef = consumer.map_err(|why| why.to_string())?;
+        let consumer: PushConsumerRef =
+            consumer.map_err(|_| "the gateway cannot receive events".to_owned())?;
         let connection = Connection { proxy, consumer };
         match connection.proxy.connect_push_consumer(Some(&connection.consumer)) {
             Ok(()) => Ok(connection),
-            Err(why) => {
+            Err(_) => {
                 // The call may have timed out after the channel had connected the consumer.
                 self.disconnect(&connection);
-                Err(why.to_string())
+                Err("the event channel does not connect this gateway".to_owned())
             }
         }
     }
@@ -172,7 +186,7 @@ impl Channel {
             match state.is_closed {
                 true => Some(connection),
                 false => {
-                    state.is_lost = false;
+                    state.lost = None;
                     state.tell(&connected());
                     state.connection.replace(connection)
                 }
@@ -187,9 +201,9 @@ impl Channel {
     fn lost(&self, reason: &str) {
         let mut state = self.state.lock();
         let connection = state.connection.take();
-        if !state.is_lost {
-            state.is_lost = true;
-            state.tell(&message("lost", &json!({ "reason": reason })));
+        if state.lost.is_none() {
+            state.lost = Some(reason.to_owned());
+            state.tell(&lost(reason));
         }
         drop(state);
         if let Some(connection) = connection {
@@ -223,6 +237,10 @@ impl State {
 
 fn connected() -> Bytes {
     message("connected", &json!({}))
+}
+
+fn lost(reason: &str) -> Bytes {
+    message("lost", &json!({ "reason": reason }))
 }
 
 /// Consumer of one connection to a channel.

@@ -1,5 +1,7 @@
 //! Checks of the host and the origin that a request names, against pages of other sites.
 
+use std::net::IpAddr;
+
 use hyper::header::{HOST, HeaderValue, ORIGIN};
 use hyper::{HeaderMap, StatusCode, Uri};
 
@@ -9,6 +11,8 @@ use super::problem::Problem;
 pub(super) struct Guard {
     /// Hosts in addition to loopback addresses; `None` if every host is permitted.
     pub(super) hosts: Option<Vec<String>>,
+    /// Whether requests may name every IP address. DNS rebinding needs a host name.
+    pub(super) allows_addresses: bool,
     /// Origins of pages that may use the gateway.
     pub(super) origins: Vec<String>,
 }
@@ -27,7 +31,8 @@ impl Guard {
         if let Some(hosts) = &self.hosts {
             let host = host(authority);
             let is_known = hosts.iter().any(|known| known.eq_ignore_ascii_case(host));
-            if !is_known && !is_loopback(host) {
+            let is_address = self.allows_addresses && address(host).is_some();
+            if !is_known && !is_address && !is_loopback(host) {
                 return Err(Problem::new(
                     StatusCode::MISDIRECTED_REQUEST,
                     "the request names a host that is not this gateway",
@@ -48,10 +53,12 @@ impl Guard {
         };
         let Some(origin) = headers.get(ORIGIN) else {
             // Browsers omit Origin in some requests that a page of another site causes, such as for images.
+            // Other ports of the same host, and sibling domains, are of the same site.
             let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-            return match site == Some(&b"cross-site"[..]) && path != "/" {
-                true => Err(refused()),
-                false => Ok(None),
+            return match site {
+                None | Some(b"none" | b"same-origin") => Ok(None),
+                Some(_) if path == "/" => Ok(None),
+                Some(_) => Err(refused()),
             };
         };
         let text = origin.to_str().map_err(|_| refused())?;
@@ -90,10 +97,14 @@ fn host(authority: &str) -> &str {
 }
 
 fn is_loopback(host: &str) -> bool {
-    let plain = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    let address: Option<std::net::IpAddr> = plain.parse().ok();
     host.eq_ignore_ascii_case("localhost")
-        || address.is_some_and(|address| address.to_canonical().is_loopback())
+        || address(host).is_some_and(|address| address.to_canonical().is_loopback())
+}
+
+/// Returns the IP address that a host consists of.
+fn address(host: &str) -> Option<IpAddr> {
+    let plain = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    plain.parse().ok()
 }
 
 #[cfg(test)]
@@ -115,7 +126,8 @@ mod tests {
     #[test]
     fn other_hosts_and_origins_are_refused() {
         let page = "https://page.example".to_owned();
-        let guard = Guard { hosts: Some(vec!["gw.example".to_owned()]), origins: vec![page] };
+        let hosts = Some(vec!["gw.example".to_owned()]);
+        let guard = Guard { hosts, allows_addresses: false, origins: vec![page] };
         for host in ["127.0.0.1:8080", "localhost", "[::1]:8080", "GW.example:1"] {
             assert_eq!(check(&guard, &[("host", host)]), Ok(false), "{host}");
         }
@@ -132,7 +144,23 @@ mod tests {
         for origin in ["null", "http://localhost:8081", "http://evil.example", "file://localhost"] {
             assert_eq!(from(origin), Err(StatusCode::FORBIDDEN), "{origin}");
         }
-        let embedded = check(&guard, &[host, ("sec-fetch-site", "cross-site")]);
-        assert_eq!(embedded, Err(StatusCode::FORBIDDEN));
+        let fetched = |site| check(&guard, &[host, ("sec-fetch-site", site)]);
+        for site in ["cross-site", "same-site", "?"] {
+            assert_eq!(fetched(site), Err(StatusCode::FORBIDDEN), "{site}");
+        }
+        for site in ["same-origin", "none"] {
+            assert_eq!(fetched(site), Ok(false), "{site}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_permitted_where_names_are_refused() {
+        let guard = Guard { hosts: Some(Vec::new()), allows_addresses: true, origins: Vec::new() };
+        for host in ["10.0.0.5:8080", "[fe80::1]:8080", "localhost", "127.0.0.1"] {
+            assert_eq!(check(&guard, &[("host", host)]), Ok(false), "{host}");
+        }
+        // An attacker makes the name lead to the gateway, and the page has this very origin.
+        let rebound = [("host", "evil.example:8080"), ("origin", "http://evil.example:8080")];
+        assert_eq!(check(&guard, &rebound), Err(StatusCode::MISDIRECTED_REQUEST));
     }
 }

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use oxorb::{Interface as _, Orb, Ref, SystemException};
 use oxorb_idl::model::Model;
+use oxorb_ifr::INITIAL_NAME;
+use oxorb_ifr::client::Queries;
 use oxorb_ifr::corba::{InterfaceDefRef, RepositoryRef};
 use oxorb_ifr::types::{Interface, Types};
-use oxorb_ifr::{INITIAL_NAME, client};
 
+use super::deadline::Deadline;
 use crate::call::is_answer;
 use crate::types::{IdlArgs, Source};
 use oxorb_terminal::output::Failed;
@@ -23,7 +25,6 @@ pub(super) struct Described {
 
 /// Source of interfaces for all objects.
 pub(super) struct Interfaces {
-    orb: Orb,
     /// Types of values outside operations, such as events.
     pub(super) source: Arc<Source>,
     /// Whether the source declares the interfaces; otherwise the repository of each object does.
@@ -42,7 +43,21 @@ impl Interfaces {
             },
         };
         source.register_values(orb);
-        Ok(Interfaces { orb: orb.clone(), source: Arc::new(source), is_given })
+        Ok(Interfaces { source: Arc::new(source), is_given })
+    }
+
+    /// Reports whether IDL files declare an interface that the settings name. A repository is not queried for it, because
+    /// it may be out of reach at the start.
+    ///
+    /// # Errors
+    /// The IDL files do not declare it.
+    pub(super) fn check(&self, name: &str) -> Result<(), String> {
+        match &*self.source {
+            Source::Idl(types) if self.is_given => {
+                types.interface(name).map(drop).map_err(|why| why.to_string())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the interface of an object; `None` if it is not known. `name` is its scoped name or repository id, if
@@ -51,39 +66,47 @@ impl Interfaces {
         &self,
         object: &Ref,
         name: Option<&str>,
+        end: Deadline,
     ) -> Result<Option<Described>, SystemException> {
         if !self.is_given {
-            return self.own(object, name);
+            return own(object, name, end);
         }
         let found = match &*self.source {
-            Source::Idl(types) => in_idl(types, object, name)?,
-            Source::Repository(repository) => in_repository(repository, object, name)?,
+            Source::Idl(types) => in_idl(types, object, name, end)?,
+            Source::Repository(repository) => in_repository(repository, object, name, end)?,
         };
         Ok(found.map(|interface| Described { interface, source: Arc::clone(&self.source) }))
     }
+}
 
-    /// Queries the repository that the object itself names.
-    fn own(&self, object: &Ref, name: Option<&str>) -> Result<Option<Described>, SystemException> {
-        let entry = match object.interface() {
-            Ok(Some(entry)) => entry,
-            Ok(None) => return Ok(None),
-            Err(exception) if is_answer(&exception) => return Ok(None),
-            Err(exception) => return Err(exception),
-        };
-        let Some(def) = entry.narrow::<InterfaceDefRef>()? else {
-            return Ok(None);
-        };
-        let Some(repository) = def.containing_repository()? else {
-            return Ok(None);
-        };
-        let interface = match name {
-            None => Some(client::interface(&def)?),
-            Some(_) => in_repository(&repository, object, name)?,
-        };
-        let source = Source::Repository(repository);
-        source.register_values(&self.orb);
-        Ok(interface.map(|interface| Described { interface, source: Arc::new(source) }))
-    }
+/// Queries the repository that the object itself names.
+fn own(
+    object: &Ref,
+    name: Option<&str>,
+    end: Deadline,
+) -> Result<Option<Described>, SystemException> {
+    let entry = match end.limited(object)?.interface() {
+        Ok(Some(entry)) => entry,
+        Ok(None) => return Ok(None),
+        Err(exception) if is_answer(&exception) => return Ok(None),
+        Err(exception) => return Err(exception),
+    };
+    let Some(def) = entry.with_timeout(end.left()?).narrow::<InterfaceDefRef>()? else {
+        return Ok(None);
+    };
+    let Some(repository) = def.with_timeout(end.left()?).containing_repository()? else {
+        return Ok(None);
+    };
+    let interface = match name {
+        None => {
+            let limited = |object: &Ref| end.limited(object);
+            Some(Queries::new(&limited).interface(&def)?)
+        }
+        Some(_) => in_repository(&repository, object, name, end)?,
+    };
+    // The ORB keeps one source of valuetypes, for values of all servers, so no single object may provide it.
+    let source = Arc::new(Source::Repository(repository));
+    Ok(interface.map(|interface| Described { interface, source }))
 }
 
 fn initial(orb: &Orb) -> Option<RepositoryRef> {
@@ -95,6 +118,7 @@ fn in_idl(
     types: &Types,
     object: &Ref,
     name: Option<&str>,
+    end: Deadline,
 ) -> Result<Option<Interface>, SystemException> {
     if let Some(name) = name {
         return Ok(types.interface(name).ok());
@@ -102,7 +126,7 @@ fn in_idl(
     if let Ok(interface) = types.interface(&object.ior().type_id) {
         return Ok(Some(interface));
     }
-    match object.repository_id() {
+    match end.limited(object)?.repository_id() {
         Ok(id) => {
             if let Ok(interface) = types.interface(&id) {
                 return Ok(Some(interface));
@@ -117,7 +141,7 @@ fn in_idl(
             continue;
         };
         let more = found.as_ref().is_none_or(|found| interface.ids.len() > found.ids.len());
-        if more && object.is_a(&interface.repository_id)? {
+        if more && end.limited(object)?.is_a(&interface.repository_id)? {
             found = Some(interface);
         }
     }
@@ -128,19 +152,22 @@ fn in_repository(
     repository: &RepositoryRef,
     object: &Ref,
     name: Option<&str>,
+    end: Deadline,
 ) -> Result<Option<Interface>, SystemException> {
+    let limited = |object: &Ref| end.limited(object);
+    let queries = Queries::new(&limited);
     let names = match name {
         Some(name) => vec![name.to_owned()],
         None => {
             // The type id of a `corbaloc:` is empty, so the object is queried as well.
             let mut names = vec![object.ior().type_id.clone()];
-            names.extend(object.repository_id().ok());
+            names.extend(end.limited(object)?.repository_id().ok());
             names
         }
     };
     for name in names.iter().filter(|name| !name.is_empty()) {
-        if let Some(def) = client::find(repository, name)? {
-            return client::interface(&def).map(Some);
+        if let Some(def) = queries.find(repository, name)? {
+            return queries.interface(&def).map(Some);
         }
     }
     Ok(None)

@@ -8,6 +8,24 @@ pub(super) const MAX_HEADERS: usize = 32 << 10;
 /// Maximum number of concurrent requests of one HTTP/2 connection.
 pub(super) const MAX_STREAMS: u32 = 64;
 
+/// Maximum number of octets that a client may send on a stream of HTTP/2 before the gateway takes them.
+pub(super) const STREAM_WINDOW: u32 = 64 << 10;
+
+/// Maximum number of octets that a client may send on all streams of an HTTP/2 connection before the gateway takes them.
+pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
+
+/// Maximum number of octets of a stream of HTTP/2 that wait to be sent.
+pub(super) const SEND_BUFFER: usize = 64 << 10;
+
+/// Maximum number of octets of an answer that are passed to the connection at once.
+pub(super) const PART: usize = 16 << 10;
+
+/// Maximum number of octets of the events that wait for one client, unless a single event is larger.
+pub(super) const EVENTS_OCTETS: usize = 1 << 20;
+
+/// Maximum number of types that the gateway looks up in a repository for one request.
+pub(super) const MOST_LOOKUPS: usize = 64;
+
 /// Time without a request after which a connection is closed.
 pub(super) const IDLE: Duration = Duration::from_secs(60);
 
@@ -42,6 +60,12 @@ pub(super) struct LimitArgs {
     /// Maximum number of octets of a request's body
     #[arg(long, default_value_t = 1 << 20, value_name = "OCTETS")]
     max_body: u32,
+    /// Maximum number of octets of the bodies of all requests that arrive or run; further requests get 503
+    #[arg(long, default_value_t = 64 << 20, value_name = "OCTETS")]
+    max_bodies: u32,
+    /// Maximum number of octets of all answers that clients have not received; further requests get 503
+    #[arg(long, default_value_t = 256 << 20, value_name = "OCTETS")]
+    max_answers: u32,
     /// Time limit in milliseconds for the arrival of a request's headers, and of its body; from 1
     #[arg(long, default_value_t = 10_000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     read_timeout: u64,
@@ -61,6 +85,16 @@ impl LimitArgs {
     /// Returns the maximum number of octets of a body.
     pub(super) fn max_body(&self) -> usize {
         self.max_body as usize
+    }
+
+    /// Returns the maximum number of octets of all bodies.
+    pub(super) fn max_bodies(&self) -> u32 {
+        self.max_bodies
+    }
+
+    /// Returns the maximum number of octets of all answers.
+    pub(super) fn max_answers(&self) -> u32 {
+        self.max_answers
     }
 
     /// Returns the maximum number of concurrent calls.

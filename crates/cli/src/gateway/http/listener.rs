@@ -1,7 +1,7 @@
 //! Streams of events to clients (server-sent events), each with a bounded queue.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use hyper::body::Bytes;
@@ -10,46 +10,74 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::activity::Running;
-use super::limits::PULSE;
+use super::limits::{EVENTS_OCTETS, PULSE};
 
 /// Sending end of a client's queue.
 pub(super) struct Listener {
     to: Sender<Bytes>,
-    /// Number of events that were dropped since the client was last told.
-    dropped: Arc<AtomicU64>,
+    counts: Arc<Counts>,
 }
 
 /// Receiving end of a client's queue.
 pub(super) struct Queue {
     events: Receiver<Bytes>,
-    dropped: Arc<AtomicU64>,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    /// Number of events that were dropped since the client was last told.
+    dropped: AtomicU64,
+    /// Number of octets in the queue.
+    octets: AtomicUsize,
 }
 
 /// Returns the two ends of a queue.
 pub(super) fn queue(length: usize) -> (Listener, Queue) {
     let (to, events) = channel(length);
-    let dropped = Arc::<AtomicU64>::default();
-    (Listener { to, dropped: Arc::clone(&dropped) }, Queue { events, dropped })
+    let counts = Arc::<Counts>::default();
+    (Listener { to, counts: Arc::clone(&counts) }, Queue { events, counts })
 }
 
 impl Listener {
     /// Appends a message to the queue, or drops and counts it if the queue is full. Never waits.
     pub(super) fn send(&self, message: &Bytes) {
-        let before = self.dropped.swap(0, Ordering::Relaxed);
+        let before = self.counts.dropped.swap(0, Ordering::Relaxed);
         // The number of earlier drops precedes the message, so that the client sees where events are missing.
-        if before > 0 && self.to.try_send(dropped(before)).is_err() {
-            self.dropped.fetch_add(before + 1, Ordering::Relaxed);
+        if before > 0 && !self.append(dropped(before)) {
+            self.counts.dropped.fetch_add(before + 1, Ordering::Relaxed);
             return;
         }
-        if self.to.try_send(message.clone()).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        if !self.append(message.clone()) {
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Appends a message, unless too many messages or octets wait. A single message may be larger.
+    fn append(&self, message: Bytes) -> bool {
+        let (octets, length) = (&self.counts.octets, message.len());
+        let before = octets.fetch_add(length, Ordering::Relaxed);
+        let is_full = before > 0 && before + length > EVENTS_OCTETS;
+        let is_sent = !is_full && self.to.try_send(message).is_ok();
+        if !is_sent {
+            octets.fetch_sub(length, Ordering::Relaxed);
+        }
+        is_sent
     }
 
     /// Reports whether the client has left.
     pub(super) fn has_left(&self) -> bool {
         self.to.is_closed()
+    }
+}
+
+impl Queue {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let next = self.events.poll_recv(cx);
+        if let Poll::Ready(Some(message)) = &next {
+            self.counts.octets.fetch_sub(message.len(), Ordering::Relaxed);
+        }
+        next
     }
 }
 
@@ -59,23 +87,22 @@ pub(super) struct EventStream {
     /// Signs of life, which also detect clients that have left.
     pulse: Interval,
     _admitted: OwnedSemaphorePermit,
-    _running: Running,
 }
 
 impl EventStream {
     /// Creates the body. Must be called in the runtime.
-    pub(super) fn new(queue: Queue, admitted: OwnedSemaphorePermit, running: Running) -> Self {
+    pub(super) fn new(queue: Queue, admitted: OwnedSemaphorePermit) -> Self {
         let mut pulse = interval(PULSE);
         pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        EventStream { queue, pulse, _admitted: admitted, _running: running }
+        EventStream { queue, pulse, _admitted: admitted }
     }
 
     /// Returns the next message; `None` after the last one.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Poll::Ready(next) = self.queue.events.poll_recv(cx) {
+        if let Poll::Ready(next) = self.queue.poll(cx) {
             return Poll::Ready(next);
         }
-        let before = self.queue.dropped.swap(0, Ordering::Relaxed);
+        let before = self.queue.counts.dropped.swap(0, Ordering::Relaxed);
         if before > 0 {
             return Poll::Ready(Some(dropped(before)));
         }
@@ -97,19 +124,44 @@ fn dropped(count: u64) -> Bytes {
 mod tests {
     use super::*;
 
+    fn next(queue: &mut Queue) -> Option<Bytes> {
+        match queue.poll(&mut Context::from_waker(std::task::Waker::noop())) {
+            Poll::Ready(next) => next,
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn the_octets_that_wait_are_limited() {
+        let (listener, mut queue) = queue(100);
+        let half = Bytes::from(vec![b'x'; EVENTS_OCTETS / 2]);
+        let large = Bytes::from(vec![b'x'; EVENTS_OCTETS + 1]);
+        for message in [&half, &half, &half, &large] {
+            listener.send(message);
+        }
+        assert_eq!(next(&mut queue), Some(half.clone()));
+        assert_eq!(next(&mut queue), Some(half.clone()));
+        assert_eq!(next(&mut queue), None);
+        listener.send(&half);
+        assert_eq!(next(&mut queue), Some(dropped(2)));
+        assert_eq!(next(&mut queue), Some(half));
+        // A large event passes if no other waits.
+        listener.send(&large);
+        assert_eq!(next(&mut queue), Some(large));
+    }
+
     #[test]
     fn dropped_events_are_counted_where_they_are_missing() {
         let (listener, mut queue) = queue(2);
         for number in 0..5 {
             listener.send(&format!("{number}").into());
         }
-        let mut next = || queue.events.try_recv().ok();
-        assert_eq!(next().as_deref(), Some(&b"0"[..]));
-        assert_eq!(next().as_deref(), Some(&b"1"[..]));
+        assert_eq!(next(&mut queue).as_deref(), Some(&b"0"[..]));
+        assert_eq!(next(&mut queue).as_deref(), Some(&b"1"[..]));
         listener.send(&"5".into());
-        assert_eq!(next(), Some(dropped(3)));
-        assert_eq!(next().as_deref(), Some(&b"5"[..]));
-        assert_eq!(next(), None);
+        assert_eq!(next(&mut queue), Some(dropped(3)));
+        assert_eq!(next(&mut queue).as_deref(), Some(&b"5"[..]));
+        assert_eq!(next(&mut queue), None);
         assert!(!listener.has_left());
         drop(queue);
         assert!(listener.has_left());

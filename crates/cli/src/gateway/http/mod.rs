@@ -4,6 +4,7 @@ mod activity;
 mod calls;
 mod connection;
 mod content;
+mod deadline;
 mod description;
 mod events;
 mod guard;
@@ -11,6 +12,7 @@ mod interfaces;
 mod limits;
 mod listener;
 mod log;
+mod memory;
 mod objects;
 mod openapi;
 mod page;
@@ -27,6 +29,7 @@ mod tokens;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use oxorb::{Builder, Orb};
 use serde_json::json;
@@ -40,8 +43,9 @@ use calls::Workers;
 use events::Channel;
 use guard::Guard;
 use interfaces::Interfaces;
-use limits::LimitArgs;
+use limits::{DRAIN, LimitArgs};
 use log::Log;
+use memory::Memory;
 use objects::Objects;
 use serving::Serving;
 use settings::Settings;
@@ -119,7 +123,8 @@ struct DoorArgs {
     /// Admit every client that reaches the address, even if that is not a loopback address
     #[arg(long, conflicts_with = "tokens")]
     no_tokens: bool,
-    /// Host name that requests may name in addition to loopback addresses; other names are refused. May be repeated
+    /// Host name that requests may name in addition to addresses and localhost; other names are refused. May be
+    /// repeated
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
     /// Origin of pages that may use the gateway, as https://page.example. May be repeated
@@ -145,6 +150,12 @@ pub(crate) fn run(args: Args) -> Done {
     let guard = args.doors.guard(address)?;
     let orb = with_args(args.builder(&settings)).build()?;
     let interfaces = Interfaces::new(&orb, &args.idl, args.ifr.as_deref())?;
+    for (name, target) in &settings.objects {
+        if let Some(interface) = target.interface() {
+            let at = |why: String| because(format!("the object {name}: {why}"));
+            interfaces.check(interface).map_err(at)?;
+        }
+    }
     let objects = Objects::new(&orb, &settings.objects, args.naming, args.any_reference)?;
     let channels = settings
         .events
@@ -157,6 +168,8 @@ pub(crate) fn run(args: Args) -> Done {
         guard,
         tokens,
         workers: Workers::new(args.limits.admitted()),
+        bodies: Memory::new(args.limits.max_bodies()),
+        answers: Memory::new(args.limits.max_answers()),
         streams: Arc::new(Semaphore::new(args.limits.streams())),
         log: args.log.then(Log::start).transpose()?,
         defaults: args.defaults,
@@ -184,6 +197,8 @@ pub(crate) fn run(args: Args) -> Done {
     }
     gateway.channels.values().for_each(|channel| channel.close());
     serving.stop();
+    let end = Instant::now() + DRAIN;
+    gateway.channels.values().for_each(|channel| channel.wait(end));
     orb.shutdown(true)?;
     told
 }
@@ -226,10 +241,11 @@ impl DoorArgs {
             }
             warning(&format!("whoever reaches {address} can call all objects"));
         }
-        // Without tokens, a page of any site could reach a loopback address by DNS rebinding.
-        let is_checked = (self.tokens.is_none() && is_loopback) || !self.allow_host.is_empty();
+        // Without tokens, a page of any site could reach the gateway by DNS rebinding.
+        let is_checked = self.tokens.is_none() || !self.allow_host.is_empty();
         Ok(Guard {
             hosts: is_checked.then(|| self.allow_host.clone()),
+            allows_addresses: self.tokens.is_none() && !is_loopback,
             origins: self.allow_origin.clone(),
         })
     }

@@ -10,6 +10,7 @@ use oxorb_dynamic::json::{Names as _, Plain};
 use oxorb_naming::{Names, Problem as NamingProblem, stringify};
 use oxorb_sys::sync::Mutex;
 
+use super::deadline::Deadline;
 use super::interfaces::{Described, Interfaces};
 use super::problem::Problem;
 use super::settings::Target;
@@ -42,11 +43,15 @@ impl Object {
     }
 
     /// Returns the interface of the object. The first use may call the object and a repository.
-    pub(super) fn described(&self, interfaces: &Interfaces) -> Result<Arc<Described>, Problem> {
+    pub(super) fn described(
+        &self,
+        interfaces: &Interfaces,
+        end: Deadline,
+    ) -> Result<Arc<Described>, Problem> {
         if let Some(described) = self.described.get() {
             return Ok(Arc::clone(described));
         }
-        let found = interfaces.find(&self.reference, self.interface.as_deref());
+        let found = interfaces.find(&self.reference, self.interface.as_deref(), end);
         let found = found.map_err(Problem::system)?.ok_or_else(|| {
             let why = "the gateway does not know the interface of this object (--idl, --ifr)";
             Problem::new(StatusCode::NOT_IMPLEMENTED, why)
@@ -109,7 +114,7 @@ impl Objects {
 
     /// Returns the names of the objects of the settings, and of those that the root context of the Naming Service
     /// contains, with their type ids, as far as these are known without a call.
-    pub(super) fn list(&self) -> Result<Vec<(String, Option<String>)>, Problem> {
+    pub(super) fn list(&self, end: Deadline) -> Result<Vec<(String, Option<String>)>, Problem> {
         let of_reference = |object: &Object| {
             let id = object.reference.ior().type_id.clone();
             (!id.is_empty()).then_some(id)
@@ -117,8 +122,10 @@ impl Objects {
         let mut all: BTreeMap<String, Option<String>> =
             self.configured().map(|object| (object.name.clone(), of_reference(object))).collect();
         if let Some(naming) = &self.naming {
+            let _limit = end.scope(&self.orb).map_err(Problem::system)?;
             let entries = naming.names.list().map_err(Problem::system)?;
             for entry in entries.take(MOST_NAMES) {
+                end.left().map_err(Problem::system)?;
                 let entry = entry.map_err(Problem::system)?;
                 if !entry.is_context {
                     all.entry(stringify(&[entry.component])).or_default();
@@ -129,12 +136,15 @@ impl Objects {
     }
 
     /// Returns the object of a name. Calls the Naming Service if the settings lack the name.
-    pub(super) fn named(&self, name: &str) -> Result<Arc<Object>, Problem> {
+    pub(super) fn named(&self, name: &str, end: Deadline) -> Result<Arc<Object>, Problem> {
         if let Some(object) = self.configured.get(name) {
             return Ok(Arc::clone(object));
         }
         match &self.naming {
-            Some(naming) => naming.resolve(name),
+            Some(naming) => {
+                let _limit = end.scope(&self.orb).map_err(Problem::system)?;
+                naming.resolve(name)
+            }
             None => Err(Problem::not_found("there is no object of this name")),
         }
     }

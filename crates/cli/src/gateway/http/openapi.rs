@@ -1,11 +1,14 @@
 //! OpenAPI 3.1 document of the objects that the settings name.
 
+use std::sync::Arc;
+
 use hyper::StatusCode;
 use oxorb_dynamic::{Signature, TypeCode};
 use serde_json::{Map, Value, json};
 
 use super::calls::RequestNames;
 use super::content::{Answer, json as answer};
+use super::deadline::Deadline;
 use super::interfaces::Described;
 use super::objects::Object;
 use super::path::encode;
@@ -14,16 +17,19 @@ use super::schema::{Schemas, key};
 use super::state::Gateway;
 use crate::types::Known;
 
-/// Returns the document. Objects whose interface is not known are left out.
-pub(super) fn document(gateway: &Gateway) -> Result<Answer, Problem> {
+/// Returns the document. Objects whose interface is not known, or not found in time, are left out.
+pub(super) fn document(gateway: &Gateway, end: Deadline) -> Result<Answer, Problem> {
     let (mut paths, mut schemas) = (Map::new(), Map::new());
     schemas.insert(PROBLEM.to_owned(), problem());
-    for object in gateway.objects.configured() {
-        let Ok(described) = object.described(&gateway.interfaces) else {
+    let objects: Vec<&Arc<Object>> = gateway.objects.configured().collect();
+    for (object, left) in objects.iter().zip((1..=objects.len()).rev()) {
+        // An object that does not answer leaves time for those after it.
+        let share = end.share(u32::try_from(left).unwrap_or(u32::MAX));
+        let Ok(described) = object.described(&gateway.interfaces, share) else {
             continue;
         };
         let (source, defaults) = (&described.source, gateway.defaults);
-        let names = RequestNames(Known { source, orb: &gateway.orb, defaults });
+        let names = RequestNames::new(Known { source, orb: &gateway.orb, defaults }, end);
         let mut made = Schemas::new(&names, schemas);
         add(object, &described, &mut made, &mut paths);
         schemas = made.into_made();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::deadline::Deadline;
 use super::objects::{Object, Objects};
 use super::problem::Problem;
 
@@ -33,9 +34,9 @@ pub(super) enum Target {
 
 impl Target {
     /// Returns the object. May call the Naming Service.
-    pub(super) fn find(&self, objects: &Objects) -> Result<Arc<Object>, Problem> {
+    pub(super) fn find(&self, objects: &Objects, end: Deadline) -> Result<Arc<Object>, Problem> {
         match self {
-            Target::Named(name) => objects.named(name),
+            Target::Named(name) => objects.named(name, end),
             Target::Given(reference) => objects.given(reference),
         }
     }

@@ -68,11 +68,15 @@ impl Problem {
 
     /// Creates the error of an exception.
     pub(super) fn raised(exception: &Exception, names: &dyn Names) -> Problem {
+        let plain = match exception {
+            Exception::System(exception) => Some(Exception::System(without_note(exception))),
+            _ => None,
+        };
+        let exception = plain.as_ref().unwrap_or(exception);
         let mut members = match serde_json::to_value(ExceptionJson(exception, names)) {
             Ok(Value::Object(members)) => members,
             _ => Map::new(),
         };
-        // Addresses of servers behind the gateway are no concern of its clients.
         members.remove("attempts");
         let status = match exception {
             Exception::User(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -117,6 +121,12 @@ impl Problem {
         }
         answer
     }
+}
+
+/// Returns the exception without its note. The text of a note names the addresses that were tried, and addresses of
+/// servers behind the gateway are no concern of its clients.
+pub(super) fn without_note(exception: &SystemException) -> SystemException {
+    SystemException::new(exception.kind, exception.minor, exception.completed)
 }
 
 /// Returns the status for a system exception. BAD_PARAM, MARSHAL and DATA_CONVERSION are errors of the request if the

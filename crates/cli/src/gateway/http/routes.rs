@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use hyper::body::{Body as _, Incoming};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{
     self, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY,
     CONTENT_TYPE, HeaderValue, REFERRER_POLICY, TRANSFER_ENCODING, VARY, X_CONTENT_TYPE_OPTIONS,
@@ -13,10 +13,12 @@ use hyper::header::{
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use serde_json::json;
 
-use super::activity::Running;
+use super::activity::Activity;
 use super::calls::{Usage, Wanted, call};
-use super::content::{Answer, Content, empty, events, json as json_answer};
+use super::content::{Answer, Content, EVENT_STREAM, empty, events, json as json_answer, typed};
+use super::deadline::Deadline;
 use super::listener::EventStream;
+use super::memory::Occupied;
 use super::path::{Resource, resource};
 use super::problem::Problem;
 use super::state::Gateway;
@@ -30,12 +32,13 @@ pub(super) async fn answer(
     gateway: Arc<Gateway>,
     request: Request<Incoming>,
     peer: SocketAddr,
-    running: Running,
+    activity: Arc<Activity>,
 ) -> Answer {
     let begin = Instant::now();
     let (method, uri) = (request.method().clone(), request.uri().clone());
+    // A request with Transfer-Encoding may also have a Content-Length, by which an intermediary delimits it.
     let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
-    let mut client = None;
+    let (mut client, mut running) = (None, None);
     let (origin, done) = match gateway.guard.check(&uri, request.headers()) {
         Err(problem) => (None, Err(problem)),
         Ok(origin) => {
@@ -43,7 +46,11 @@ pub(super) async fn answer(
                 Err(problem) => Err(problem),
                 Ok(name) => {
                     client = name;
-                    route(&gateway, request, origin.is_some(), running).await
+                    // Requests that need no token do not keep a connection.
+                    if !is_open(&request) {
+                        running = Some(activity.start(tokio::time::Instant::now()));
+                    }
+                    route(&gateway, request, origin.is_some()).await
                 }
             };
             (origin, done)
@@ -51,9 +58,20 @@ pub(super) async fn answer(
     };
     let mut answer = done.unwrap_or_else(Problem::into_answer);
     if method == Method::HEAD {
-        *answer.body_mut() = Content::Whole(None);
+        *answer.body_mut() = Content::empty();
     }
-    finish(answer.headers_mut(), origin, is_chunked);
+    if running.is_some() {
+        match gateway.answers.occupy(answer.body().length()) {
+            Ok(memory) => answer.body_mut().hold(running, Some(memory)),
+            Err(problem) => {
+                answer = problem.into_answer();
+                answer.body_mut().hold(running, None);
+            }
+        }
+    }
+    let is_refused =
+        matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::MISDIRECTED_REQUEST);
+    finish(answer.headers_mut(), origin, is_chunked || is_refused);
     if let Some(log) = &gateway.log {
         log.request(&log::Entry {
             peer,
@@ -69,19 +87,24 @@ pub(super) async fn answer(
 
 /// Returns the name of the client's token, if tokens are required.
 fn admit(gateway: &Gateway, request: &Request<Incoming>) -> Result<Option<String>, Problem> {
-    // Browsers send no token for a page, nor for the question whether another page may send one.
-    let is_open = page::file(request.uri().path()).is_some() || request.method() == Method::OPTIONS;
     match &gateway.tokens {
-        Some(tokens) if !is_open => Ok(tokens.admit(request.headers())?.map(str::to_owned)),
+        Some(tokens) if !is_open(request) => {
+            Ok(tokens.admit(request.headers())?.map(str::to_owned))
+        }
         _ => Ok(None),
     }
+}
+
+/// Reports whether a request needs no token. Browsers send none for a page, nor for the question whether another page
+/// may send one.
+fn is_open(request: &Request<Incoming>) -> bool {
+    page::file(request.uri().path()).is_some() || request.method() == Method::OPTIONS
 }
 
 async fn route(
     gateway: &Arc<Gateway>,
     request: Request<Incoming>,
     is_cross_origin: bool,
-    running: Running,
 ) -> Result<Answer, Problem> {
     if let Some(file) = page::file(request.uri().path()) {
         readable(request.method())?;
@@ -96,23 +119,26 @@ async fn route(
     match resource(request.uri().path())? {
         Resource::Objects => {
             readable(request.method())?;
-            work(gateway, |gateway| description::list(&gateway.objects)).await
+            let end = end(gateway, request.headers())?;
+            work(gateway, move |gateway| description::list(&gateway.objects, end)).await
         }
         Resource::Object(target) => {
             readable(request.method())?;
+            let end = end(gateway, request.headers())?;
             let describe = move |gateway: &Gateway| {
-                let object = target.find(&gateway.objects)?;
-                description::of(&object, &gateway.interfaces)
+                let object = target.find(&gateway.objects, end)?;
+                description::of(&object, &gateway.interfaces, end)
             };
             work(gateway, describe).await
         }
         Resource::Member(target, member) => {
             let usage = usage(request.method())?;
             let end = end(gateway, request.headers())?;
-            let body = body(gateway, request).await?;
-            let wanted = Wanted { member, usage, body, end, defaults: gateway.defaults };
+            let (body, memory) = body(gateway, request).await?;
+            let defaults = gateway.defaults;
+            let wanted = Wanted { member, usage, body, _memory: memory, end, defaults };
             let called = move |gateway: &Gateway| {
-                let object = target.find(&gateway.objects)?;
+                let object = target.find(&gateway.objects, end)?;
                 call(&gateway.orb, &gateway.interfaces, &object, &wanted)
             };
             work(gateway, called).await
@@ -124,11 +150,12 @@ async fn route(
         }
         Resource::Channel(name) => {
             readable(request.method())?;
-            listen(gateway, &name, running)
+            listen(gateway, &name, request.method())
         }
         Resource::OpenApi => {
             readable(request.method())?;
-            work(gateway, openapi::document).await
+            let end = end(gateway, request.headers())?;
+            work(gateway, move |gateway| openapi::document(gateway, end)).await
         }
     }
 }
@@ -143,15 +170,18 @@ async fn work(
 }
 
 /// Starts a stream of events.
-fn listen(gateway: &Gateway, name: &str, running: Running) -> Result<Answer, Problem> {
+fn listen(gateway: &Gateway, name: &str, method: &Method) -> Result<Answer, Problem> {
     let Some(channel) = gateway.channels.get(name) else {
         return Err(Problem::not_found("there is no event channel of this name"));
     };
+    if method == Method::HEAD {
+        return Ok(typed(StatusCode::OK, EVENT_STREAM, Bytes::new()));
+    }
     let admitted = Arc::clone(&gateway.streams).try_acquire_owned().map_err(|_| {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many clients receive events")
     })?;
     let queue = channel.listen(gateway.limits.events_queue())?;
-    Ok(events(EventStream::new(queue, admitted, running)))
+    Ok(events(EventStream::new(queue, admitted)))
 }
 
 /// Methods that some resource has.
@@ -174,21 +204,24 @@ fn usage(method: &Method) -> Result<Usage, Problem> {
 }
 
 /// Returns the end of the time for a call.
-fn end(gateway: &Gateway, headers: &HeaderMap) -> Result<Instant, Problem> {
+fn end(gateway: &Gateway, headers: &HeaderMap) -> Result<Deadline, Problem> {
     let most = gateway.limits.call_time();
     let Some(value) = headers.get(REQUEST_TIMEOUT) else {
-        return Ok(Instant::now() + most);
+        return Ok(Deadline::after(most));
     };
     let seconds: Option<f64> = value.to_str().ok().and_then(|text| text.parse().ok());
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     match time {
-        Some(time) => Ok(Instant::now() + time.min(most)),
+        Some(time) => Ok(Deadline::after(time.min(most))),
         None => Err(Problem::bad_request("Request-Timeout is a number of seconds")),
     }
 }
 
-/// Receives the body of a request, within the limits of size and time.
-async fn body(gateway: &Gateway, request: Request<Incoming>) -> Result<Vec<u8>, Problem> {
+/// Receives the body of a request, within the limits of size, memory and time.
+async fn body(
+    gateway: &Gateway,
+    request: Request<Incoming>,
+) -> Result<(Vec<u8>, Occupied), Problem> {
     let most = gateway.limits.max_body();
     let too_large = || {
         let why = format!("a body has at most {most} octets");
@@ -198,17 +231,27 @@ async fn body(gateway: &Gateway, request: Request<Incoming>) -> Result<Vec<u8>, 
         return Err(too_large());
     }
     let is_json = is_json(request.headers());
-    let body = Limited::new(request.into_body(), most).collect();
-    let received = tokio::time::timeout(gateway.limits.read_time(), body).await.map_err(|_| {
+    let mut body = request.into_body();
+    let (mut octets, mut memory) = (Vec::<u8>::new(), gateway.bodies.occupy(0)?);
+    let receive = async {
+        while let Some(frame) = body.frame().await {
+            let incomplete = |_| Problem::bad_request("the body did not arrive completely");
+            let Ok(part) = frame.map_err(incomplete)?.into_data() else {
+                continue;
+            };
+            if octets.len() + part.len() > most {
+                return Err(too_large());
+            }
+            memory.add(gateway.bodies.occupy(part.len())?);
+            octets.extend_from_slice(&part);
+        }
+        Ok(())
+    };
+    tokio::time::timeout(gateway.limits.read_time(), receive).await.map_err(|_| {
         Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
-    })?;
-    let received = received.map_err(|error| match error.is::<LengthLimitError>() {
-        true => too_large(),
-        false => Problem::bad_request("the body did not arrive completely"),
-    })?;
-    let octets = received.to_bytes();
+    })??;
     match octets.is_empty() || is_json {
-        true => Ok(octets.to_vec()),
+        true => Ok((octets, memory)),
         // Pages of other sites cannot send this type without permission.
         false => Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -239,7 +282,7 @@ fn preflight() -> Answer {
 }
 
 /// Adds the fields that all answers have.
-fn finish(headers: &mut HeaderMap, origin: Option<HeaderValue>, is_chunked: bool) {
+fn finish(headers: &mut HeaderMap, origin: Option<HeaderValue>, is_last: bool) {
     let fields = [
         (CACHE_CONTROL, "no-store"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -253,8 +296,7 @@ fn finish(headers: &mut HeaderMap, origin: Option<HeaderValue>, is_chunked: bool
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         headers.insert(VARY, HeaderValue::from_static("origin"));
     }
-    if is_chunked {
-        // A request with Transfer-Encoding may also have had a Content-Length, by which an intermediary delimits it.
+    if is_last {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
 }

@@ -7,17 +7,28 @@ use serde_json::{Map, Value, json};
 /// Maximum nesting depth of types without a name, because each level uses stack.
 const MAX_DEPTH: usize = 64;
 
+/// Maximum number of parts of the types of one object. The schema of a type without a repository id is repeated wherever
+/// the type occurs, so a short type code can have a very long schema.
+const MAX_PARTS: usize = 20_000;
+
 /// Schemas of named types, made while other schemas refer to them.
 pub(super) struct Schemas<'n> {
     names: &'n dyn Names,
     made: Map<String, Value>,
+    /// Named types whose schemas are referred to but not yet made, with their keys.
+    pending: Vec<(String, TypeCode)>,
+    /// Numbers of the types without a key whose schemas are being made.
+    open: Vec<Option<usize>>,
     depth: usize,
+    /// Number of parts that may still be described.
+    left: usize,
 }
 
 impl<'n> Schemas<'n> {
     /// Continues with the schemas made so far. `names` says which members may be left out.
     pub(super) fn new(names: &'n dyn Names, made: Map<String, Value>) -> Self {
-        Schemas { names, made, depth: 0 }
+        let (pending, open) = (Vec::new(), Vec::new());
+        Schemas { names, made, pending, open, depth: 0, left: MAX_PARTS }
     }
 
     /// Returns all schemas of named types.
@@ -27,13 +38,20 @@ impl<'n> Schemas<'n> {
 
     /// Returns the schema of a type.
     pub(super) fn of(&mut self, ty: &TypeCode) -> Value {
-        self.part(ty.as_ref())
+        let schema = self.part(ty.as_ref());
+        // Named types are described one after the other, so only types without a name are nested.
+        while let Some((key, ty)) = self.pending.pop() {
+            let body = self.body(ty.as_ref());
+            self.made.insert(key, body);
+        }
+        schema
     }
 
     fn part(&mut self, ty: TypeRef<'_>) -> Value {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_DEPTH || self.left == 0 {
             return json!({});
         }
+        self.left -= 1;
         self.depth += 1;
         let schema = self.shape(ty.resolved());
         self.depth -= 1;
@@ -59,17 +77,17 @@ impl<'n> Schemas<'n> {
             }
             Shape::Sequence { element, bound } => {
                 let items = self.part(element);
-                match bound {
-                    Some(bound) => json!({ "type": "array", "items": items, "maxItems": bound }),
-                    None => json!({ "type": "array", "items": items }),
-                }
+                let schema = match bound {
+                    Some(bound) => json!({ "type": "array", "maxItems": bound }),
+                    None => json!({ "type": "array" }),
+                };
+                with(schema, "items", items)
             }
-            Shape::Array { element, length } => json!({
-                "type": "array",
-                "items": self.part(element),
-                "minItems": length,
-                "maxItems": length,
-            }),
+            Shape::Array { element, length } => {
+                let items = self.part(element);
+                let schema = json!({ "type": "array", "minItems": length, "maxItems": length });
+                with(schema, "items", items)
+            }
             Shape::Struct
             | Shape::Except
             | Shape::Union { .. }
@@ -92,13 +110,19 @@ impl<'n> Schemas<'n> {
     fn named(&mut self, ty: TypeRef<'_>) -> Value {
         let key = key(ty.id().unwrap_or_default());
         if key.is_empty() {
-            return self.body(ty);
+            let number = ty.number();
+            // No reference can name a type without a key that contains itself.
+            if self.open.contains(&number) {
+                return json!({});
+            }
+            self.open.push(number);
+            let body = self.body(ty);
+            self.open.pop();
+            return body;
         }
         if !self.made.contains_key(&key) {
-            // The type may contain itself.
             self.made.insert(key.clone(), Value::Null);
-            let body = self.body(ty);
-            self.made.insert(key.clone(), body);
+            self.pending.push((key.clone(), ty.to_type_code()));
         }
         json!({ "$ref": format!("#/components/schemas/{key}") })
     }
@@ -113,11 +137,9 @@ impl<'n> Schemas<'n> {
             Shape::Value { .. } => {
                 let members = ty.state_members();
                 let properties = self.properties(members.iter().copied());
-                json!({
-                    "type": ["object", "null"],
-                    "properties": properties,
-                    "description": described("value", ty),
-                })
+                let description = described("value", ty);
+                let schema = json!({ "type": ["object", "null"], "description": description });
+                with(schema, "properties", Value::Object(properties))
             }
             _ => {
                 let id = ty.id().unwrap_or_default();
@@ -126,12 +148,12 @@ impl<'n> Schemas<'n> {
                 });
                 let required: Vec<&str> = required.map(|member| &**member.name).collect();
                 let properties = self.properties(ty.members());
-                json!({
+                let schema = json!({
                     "type": "object",
-                    "properties": properties,
                     "required": required,
                     "additionalProperties": false,
-                })
+                });
+                with(schema, "properties", Value::Object(properties))
             }
         }
     }
@@ -149,13 +171,13 @@ impl<'n> Schemas<'n> {
         let mut alternatives: Vec<Value> = members
             .into_iter()
             .map(|(name, schema)| {
-                let properties = Map::from_iter([(name.clone(), schema)]);
-                json!({
+                let alternative = json!({
                     "type": "object",
-                    "properties": properties,
                     "required": [name],
                     "additionalProperties": false,
-                })
+                });
+                let properties = Map::from_iter([(name, schema)]);
+                with(alternative, "properties", Value::Object(properties))
             })
             .collect();
         let discriminator = self.part(discriminator);
@@ -165,8 +187,16 @@ impl<'n> Schemas<'n> {
             "required": ["discriminator"],
             "additionalProperties": false,
         }));
-        json!({ "anyOf": alternatives })
+        with(json!({}), "anyOf", Value::Array(alternatives))
     }
+}
+
+/// Adds a member to a schema. The macro `json!` would copy it.
+fn with(mut schema: Value, name: &str, member: Value) -> Value {
+    if let Value::Object(members) = &mut schema {
+        members.insert(name.to_owned(), member);
+    }
+    schema
 }
 
 /// Returns the key of a repository id among the components of a document: `IDL:bank/Owner:1.0` becomes `bank.Owner`.
@@ -227,6 +257,41 @@ mod tests {
         assert_eq!(made["bank.Tree"]["properties"]["kids"]["items"], reference);
         assert_eq!(made["bank.Tree"]["required"], json!(["v", "kids"]));
         assert_eq!(made.len(), 1);
+    }
+
+    #[test]
+    fn types_without_an_id_are_described_within_bounds() {
+        // 2^60 structures if each is described wherever it occurs.
+        let mut ty = TypeCode::LONG;
+        for _ in 0..60 {
+            ty = TypeCode::structure("", "", [("a", ty.clone()), ("b", ty)]);
+        }
+        let mut schemas = Schemas::new(&Plain, Map::new());
+        assert_eq!(schemas.of(&ty)["type"], "object");
+        assert_eq!(schemas.left, 0);
+        assert_eq!(schemas.of(&TypeCode::LONG), json!({}));
+        // The key of this id is empty, too.
+        let same = || TypeCode::sequence(TypeCode::recursive("IDL::1.0"));
+        let members = [("a", same()), ("b", same())];
+        let own = TypeCode::structure("IDL::1.0", "", members);
+        let mut schemas = Schemas::new(&Plain, Map::new());
+        assert_eq!(schemas.of(&own)["properties"]["b"]["items"], json!({}));
+        assert!(schemas.into_made().is_empty());
+    }
+
+    #[test]
+    fn a_long_chain_of_named_types_is_described_whole() {
+        let mut ty = TypeCode::LONG;
+        for number in 0..100 {
+            let name = format!("S{number}");
+            ty = TypeCode::structure(&format!("IDL:{name}:1.0"), &name, [("next", ty)]);
+        }
+        let mut schemas = Schemas::new(&Plain, Map::new());
+        schemas.of(&ty);
+        let made = schemas.into_made();
+        assert_eq!(made.len(), 100);
+        assert_eq!(made["S0"]["properties"]["next"]["type"], "integer");
+        assert_eq!(made["S1"]["properties"]["next"]["$ref"], "#/components/schemas/S0");
     }
 
     #[test]

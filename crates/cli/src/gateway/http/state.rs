@@ -12,6 +12,7 @@ use super::guard::Guard;
 use super::interfaces::Interfaces;
 use super::limits::LimitArgs;
 use super::log::Log;
+use super::memory::Memory;
 use super::objects::Objects;
 use super::tokens::Tokens;
 
@@ -28,6 +29,10 @@ pub(super) struct Gateway {
     pub(super) tokens: Option<Tokens>,
     pub(super) limits: LimitArgs,
     pub(super) workers: Workers,
+    /// Memory for the bodies of requests.
+    pub(super) bodies: Memory,
+    /// Memory for answers that are not sent.
+    pub(super) answers: Memory,
     /// Permits of streams of events.
     pub(super) streams: Arc<Semaphore>,
     /// Log of requests; `None` if there is none.

@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -87,12 +88,15 @@ pub(super) fn ask(address: &str, method: &str, path: &str, fields: &str, body: &
     Reply::parse(&exchange(address, request.as_bytes()))
 }
 
-/// Calls an operation without arguments, again and again while the gateway is busy.
-pub(super) fn patient(address: &str, path: &str) -> Reply {
+/// Asks again and again until there is an answer.
+#[track_caller]
+pub(super) fn until<T>(what: &str, mut asked: impl FnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
     loop {
-        let reply = ask(address, "POST", path, "", "");
-        if reply.status != 503 {
-            return reply;
+        if let Some(answer) = asked() {
+            return answer;
         }
+        assert!(begin.elapsed() < LIMIT, "not so until the limit: {what}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,13 +1,51 @@
 //! Events of a Notification channel as server-sent events.
 
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader, ErrorKind, Write as _};
 use std::process::Command;
 
-use oxorb::{Any, Orb};
+use oxorb::{Any, Interface as _, Orb};
 use oxorb_notify::cos_event_channel_admin::EventChannelRef;
 use serde_json::{Value, json};
 
 use super::{LIMIT, client, started};
+
+/// Receives the lines of a stream of events.
+fn listen(address: &str, channel: &str) -> impl Iterator<Item = String> {
+    let mut stream = client::connect(address);
+    write!(stream, "GET /events/{channel} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    BufReader::new(stream).lines().map_while(|line| match line {
+        Ok(line) => Some(line),
+        // A connection that is reset counts as closed.
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => None,
+        Err(error) => panic!("{error}"),
+    })
+}
+
+#[test]
+fn every_client_learns_that_a_channel_is_gone_but_not_its_address() {
+    let orb = Orb::builder().build().unwrap();
+    let nobody = orb.string_to_object("corbaloc::127.0.0.1:1/Plant").unwrap();
+    let mut ior = nobody.reference().ior().clone();
+    // The interface is known, so the first operation fails, and not the query for the interface.
+    ior.type_id = EventChannelRef::REPOSITORY_ID.to_owned();
+    let option = format!("plant={ior}");
+    let mut args = vec!["gateway", "http", "--listen", "127.0.0.1:0", "--format", "json"];
+    args.extend(["--events", &option]);
+    let (_gateway, said) = started(&args, "url");
+    let address = said["url"].as_str().and_then(|url| url.strip_prefix("http://"));
+    let address = address.expect("plain HTTP");
+    let head = client::ask(address, "HEAD", "/events/plant", "", "");
+    assert_eq!((head.status, head.field("content-type")), (200, Some("text/event-stream")));
+    let streams = [(); 2].map(|()| {
+        let mut lines = listen(address, "plant");
+        assert!(lines.any(|line| line.contains("event: lost")));
+        let reason = lines.find(|line| line.contains("data: ")).expect("a reason");
+        assert!(!reason.contains("127.0.0.1") && !reason.contains("tried"), "{reason}");
+        lines
+    });
+    drop(streams);
+    orb.shutdown(true).unwrap();
+}
 
 #[test]
 fn events_arrive_and_the_stream_ends_with_the_gateway() {
@@ -25,9 +63,7 @@ fn events_arrive_and_the_stream_ends_with_the_gateway() {
     assert_eq!(list.json(), json!({ "events": ["plant"] }));
     client::ask(address, "GET", "/events/other", "", "").problem(404);
 
-    let mut stream = client::connect(address);
-    write!(stream, "GET /events/plant HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
-    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line of the stream"));
+    let mut lines = listen(address, "plant");
     let mut next = |word: &str| lines.find(|line| line.contains(word));
     assert!(next("text/event-stream").is_some());
     assert!(next("event: connected").is_some());

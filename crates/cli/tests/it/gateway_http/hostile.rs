@@ -1,11 +1,13 @@
 //! Hostile clients: smuggling, slow and huge requests, foreign hosts and pages.
 
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::Bank;
 use super::client::{self, Reply, ask, exchange};
+use super::relay::Relay;
+use crate::common::Folder;
 
 fn post(bank: &Bank, fields: &str, body: &str) -> String {
     let request = format!(
@@ -17,7 +19,7 @@ fn post(bank: &Bank, fields: &str, body: &str) -> String {
 
 #[test]
 fn ambiguous_lengths_smuggle_no_request() {
-    let bank = Bank::open("http-smuggling", &[]);
+    let mut bank = Bank::open("http-smuggling", &[]);
     let hidden = format!("GET /objects/Account/balance HTTP/1.1\r\nHost: {}\r\n\r\n", bank.address);
     // The body ends with the chunk of length 0; a proxy that heeds Content-Length would pass the rest as the body.
     let body = format!("3\r\n[1]\r\n0\r\n\r\n{hidden}");
@@ -41,7 +43,10 @@ fn ambiguous_lengths_smuggle_no_request() {
         assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{fields:?}: {answer}");
         assert_eq!(Reply::parse(&answer).status, 400, "{fields:?}: {answer}");
     }
-    assert_eq!(bank.get("/objects/Account/balance").json(), json!(100));
+    assert_eq!(bank.post("withdraw", "[4242421]").status, 200);
+    bank.server.wait_for_line("4242421", super::LIMIT);
+    let served = bank.server.output();
+    assert!(served.iter().all(|line| !line.text.contains("_get_balance")), "{served:?}");
 }
 
 #[test]
@@ -52,36 +57,58 @@ fn sizes_are_limited() {
     let chunk = format!("400\r\n{}\r\n0\r\n\r\n", " ".repeat(0x400));
     let found = post(&bank, "Transfer-Encoding: chunked\r\n", &chunk);
     Reply::parse(&found).problem(413);
-    let field = format!("X: {}\r\nConnection: close\r\nContent-Length: 3\r\n", "x".repeat(100_000));
-    let head = post(&bank, &field, "[1]");
-    assert!(head.is_empty() || Reply::parse(&head).status == 431, "{head}");
+    let field = format!("X: {}\r\nConnection: close\r\nContent-Length: 3\r\n", "x".repeat(40_000));
+    // The kernel may drop the answer, because the gateway does not read the whole request.
+    let head = client::until("an answer", || {
+        let answer = post(&bank, &field, "[1]");
+        (!answer.is_empty()).then_some(answer)
+    });
+    assert_eq!(Reply::parse(&head).status, 431, "{head}");
     let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
     let refused = bank.post("withdraw", &deep).problem(400);
     assert!(refused["detail"].to_string().contains("recursion limit"), "{refused}");
-    assert_eq!(bank.get("/objects/Account/balance").json(), json!(100));
 }
 
 #[test]
 fn slow_requests_are_closed() {
-    let bank = Bank::open("http-slow", &["--read-timeout", "300", "--connections", "2"]);
+    let bank = Bank::open("http-slow", &["--read-timeout", "2000", "--connections", "2"]);
     // Connections beyond the limit are accepted only after those before them are closed.
     let begins =
         ["", "GET / HT", "PRI * HTTP/2.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\n"];
     let mut waiting = begins.map(|begin| {
         let mut stream = client::connect(&bank.address);
-        stream.write_all(begin.as_bytes()).unwrap();
+        // The gateway may already have closed the connection.
+        let _ = stream.write_all(begin.as_bytes());
         stream
     });
     for stream in &mut waiting {
         let mut answer = Vec::new();
-        // A reset is as good as an end.
-        let _ = stream.read_to_end(&mut answer);
+        // A reset is as good as an end, but no end is an error.
+        if let Err(error) = stream.read_to_end(&mut answer) {
+            let is_open = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+            assert!(!is_open, "{error}");
+        }
         let answer = String::from_utf8_lossy(&answer).into_owned();
         assert!(!answer.contains(" 200 "), "{answer}");
     }
-    let body = post(&bank, "Connection: close\r\nContent-Length: 10\r\n", "[1");
+    let body = client::until("an answer", || {
+        let answer = post(&bank, "Connection: close\r\nContent-Length: 10\r\n", "[1");
+        (!answer.is_empty()).then_some(answer)
+    });
     Reply::parse(&body).problem(408);
-    assert_eq!(bank.get("/objects/Account/balance").json(), json!(100));
+}
+
+#[test]
+fn clients_without_a_token_keep_no_connection() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("http-no-token");
+    let file = folder.file("tokens.txt", "0123456789abcdef\n");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let bank = Bank::open("http-refused", &["--tokens", &file, "--read-timeout", "3600000"]);
+    let request = format!("GET /objects HTTP/1.1\r\nHost: {}\r\n\r\n", bank.address);
+    let answer = Reply::parse(&exchange(&bank.address, request.as_bytes()));
+    answer.problem(401);
+    assert_eq!(answer.field("connection"), Some("close"));
 }
 
 #[test]
@@ -114,20 +141,28 @@ fn other_hosts_and_pages_are_refused() {
 
 #[test]
 fn calls_beyond_the_limit_are_refused_and_no_thread_is_lost() {
-    let bank = Bank::open("http-busy", &["--calls", "1", "--queue", "0"]);
+    let relay = Relay::new();
+    let option = relay.option();
+    let bank = Bank::open(
+        "http-busy",
+        &["--object", &option, "--calls", "1", "--queue", "0", "--timeout", "60000"],
+    );
     let address = bank.address.clone();
-    let slow = std::thread::spawn(move || client::patient(&address, "/objects/Account/slow"));
-    let refused = loop {
-        let reply = bank.post("withdraw", "[1]");
-        if reply.status == 503 {
-            break reply;
-        }
-        assert!(!slow.is_finished(), "the slow call was refused, or ended early");
-    };
+    let json = "Content-Type: application/json\r\n";
+    let running =
+        std::thread::spawn(move || ask(&address, "POST", "/objects/Relayed/withdraw", json, "[5]"));
+    let call = relay.accept();
+    let refused = bank.post("withdraw", "[1]");
+    refused.problem(503);
     assert_eq!(refused.field("retry-after"), Some("1"));
-    assert_eq!(slow.join().unwrap().json(), Value::Null);
-    let again = client::patient(&bank.address, "/objects/Account/nothing");
-    again.problem(404);
+    relay.forward(call, &bank.port);
+    assert_eq!(running.join().unwrap().json(), json!(5));
+    // The thread may still end the job whose answer has arrived.
+    let again = client::until("a free thread", || {
+        let reply = bank.post("withdraw", "[1]");
+        (reply.status != 503).then_some(reply)
+    });
+    assert_eq!(again.json(), json!(1));
 }
 
 #[test]
@@ -138,4 +173,21 @@ fn an_object_that_is_gone_is_a_problem_with_its_exception() {
     let problem = reply.problem(503);
     assert_eq!(problem["name"], "TRANSIENT");
     assert!(problem.get("attempts").is_none(), "{problem}");
+    assert!(!reply.body.contains("127.0.0.1"), "{reply:?}");
+}
+
+#[test]
+fn without_tokens_no_host_name_leads_to_the_gateway() {
+    let args = ["gateway", "http", "--listen", "0.0.0.0:0", "--no-tokens", "--format", "json"];
+    let (_gateway, said) = super::started(&args, "url");
+    let url = said["url"].as_str().expect("a URL");
+    let address = format!("127.0.0.1:{}", url.rsplit_once(':').expect("a port").1);
+    let get = |host: &str| {
+        let fields = format!("Host: {host}\r\nOrigin: http://{host}\r\nConnection: close\r\n");
+        let request = format!("GET /objects HTTP/1.1\r\n{fields}\r\n");
+        Reply::parse(&exchange(&address, request.as_bytes()))
+    };
+    get("evil.example:8080").problem(421);
+    assert_eq!(get("10.0.0.5:8080").status, 200);
+    assert_eq!(get("localhost").status, 200);
 }

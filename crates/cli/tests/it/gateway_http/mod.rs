@@ -4,7 +4,9 @@ mod client;
 mod events;
 mod hostile;
 mod http2;
+mod limits;
 mod page;
+mod relay;
 
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
@@ -14,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::common::{Folder, text};
 use client::{Reply, ask};
+use relay::Relay;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -77,7 +80,7 @@ returns = "$other"
 [operations.echo]
 returns = "$a"
 [operations.slow]
-delay_ms = 3000
+delay_ms = 60000
 "#;
 
 fn command(args: &[&str]) -> Command {
@@ -99,7 +102,9 @@ fn started(args: &[&str], word: &str) -> (Process, Value) {
 /// Account, and a gateway before it.
 struct Bank {
     gateway: Process,
-    _server: Process,
+    server: Process,
+    /// Port of the server, where the account is the object `Account`.
+    port: String,
     folder: Folder,
     idl: String,
     reference: String,
@@ -116,7 +121,10 @@ impl Bank {
     fn with(test: &str, idl: &str, script: &str, options: &[&str]) -> Bank {
         let folder = Folder::new(test);
         let (idl, script) = (folder.file("bank.idl", idl), folder.file("account.toml", script));
-        let (server, said) = started(&["serve", "--idl", &idl, "--script", &script], "ior");
+        let serve = ["serve", "--idl", &idl, "--script", &script, "--name", "Account"];
+        let (server, said) = started(&serve, "ior");
+        let at = said["corbaloc"].as_str().and_then(|text| text.strip_suffix("/Account"));
+        let port = at.and_then(|at| at.rsplit_once(':')).expect("a port").1.to_owned();
         let reference = said["ior"].as_str().expect("a reference").to_owned();
         let object = format!("Account={reference}");
         let mut args = vec!["gateway", "http", "--listen", "127.0.0.1:0", "--format", "json"];
@@ -125,7 +133,7 @@ impl Bank {
         let (gateway, said) = started(&args, "url");
         let url = said["url"].as_str().expect("a URL");
         let address = url.split_once("://").expect("a scheme").1.to_owned();
-        Bank { gateway, _server: server, folder, idl, reference, address }
+        Bank { gateway, server, port, folder, idl, reference, address }
     }
 
     fn get(&self, path: &str) -> Reply {
@@ -303,16 +311,34 @@ fn other_addresses_need_tokens() {
 }
 
 #[test]
+fn an_interface_that_the_idl_lacks_is_an_error_at_the_start() {
+    let folder = Folder::new("http-interface");
+    let idl = folder.file("bank.idl", IDL);
+    let settings =
+        "[objects.A]\nreference = \"corbaloc::127.0.0.1:1/A\"\ninterface = \"bank::No\"\n";
+    let file = folder.file("objects.toml", settings);
+    let mut args = vec!["gateway", "http", "--listen", "127.0.0.1:0", "--format", "json"];
+    args.extend(["--idl", &idl, &file]);
+    let mut gateway = Process::spawn(command(&args));
+    // A gateway that starts prints its URL.
+    let line = gateway.wait_for_any(&["the object A: ", "url"], LIMIT);
+    assert!(line.contains("the object A: "), "{line}");
+}
+
+#[test]
 fn a_signal_lets_running_calls_end() {
-    let mut bank = Bank::open("http-drain", &["--calls", "1", "--queue", "0"]);
+    let relay = Relay::new();
+    let mut bank = Bank::open("http-drain", &["--object", &relay.option(), "--timeout", "60000"]);
     let address = bank.address.clone();
-    let slow = std::thread::spawn(move || client::patient(&address, "/objects/Account/slow"));
-    // The only thread is busy once another call is refused.
-    while bank.post("withdraw", "[1]").status != 503 {
-        assert!(!slow.is_finished(), "the slow call was refused, or ended early");
-    }
+    let json = "Content-Type: application/json\r\n";
+    let running =
+        std::thread::spawn(move || ask(&address, "POST", "/objects/Relayed/withdraw", json, "[5]"));
+    let call = relay.accept();
     let kill = Command::new("kill").arg(bank.gateway.id().to_string()).status();
     assert!(kill.expect("kill is there").success());
-    assert_eq!(slow.join().unwrap().json(), Value::Null);
+    // The gateway does not listen any more once it ends.
+    client::until("the gateway ends", || std::net::TcpStream::connect(&bank.address).err());
+    relay.forward(call, &bank.port);
+    assert_eq!(running.join().unwrap().json(), json!(5));
     bank.gateway.wait_success(LIMIT);
 }

@@ -148,9 +148,14 @@ fn find(
     let offers = orb.offers_bidirectional() && peer.may_call_back();
     match peer.options().client_connections {
         ClientConnections::LeaderFollowers if !offers => {
-            // A client that offers its connection may be reachable over no other one.
-            let offered = peer.shared.both_ways.usable();
-            if let Some(open) = offered.filter(|open| open.takes(Level::of(selection))) {
+            // A client that offers its connection may be reachable over no other one. If this side has already
+            // connected to the client, calls stay on that connection: on the offered one, later oneways could overtake
+            // earlier ones, and urgent calls would wait behind others.
+            let level = Level::of(selection);
+            let offered = peer.shared.both_ways.usable().filter(|open| open.takes(level));
+            if let Some(open) = offered
+                && peer.shared.of(level).led.usable().is_none()
+            {
                 return Ok(Some(open));
             }
             return Multiplexed::led(orb.shared(), profile, selection, timing, attempts).map(Some);

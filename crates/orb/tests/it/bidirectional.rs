@@ -248,6 +248,39 @@ fn servers_of_every_sharing_call_back() {
     }
 }
 
+/// Calls that moved to the offered connection could overtake earlier oneways, and calls of all priorities would share
+/// it.
+#[test]
+fn an_offer_does_not_move_calls_to_a_client_that_was_connected_to_before() {
+    only_over!(IIOP, "names addresses that clients of TCP could have");
+    let _guard = watchdog(2 * LONG);
+    let server = listening()
+        .client_connections(ClientConnections::LeaderFollowers)
+        .setting("AcceptBiDirectionalGIOP", "1")
+        .round_trip_timeout(LONG)
+        .build()
+        .unwrap();
+    let (_, object) = Player::start(&server);
+    let client = FakeServer::start();
+    let at_client = client.object(&server);
+    let address_of_client = client.address();
+    let (host, port) = tcp::host_and_port(&address_of_client).unwrap();
+    let point = oxorb_object::IiopEndpoint { host: host.to_owned(), port };
+    let data = oxorb_object::listen_points(&[point]);
+    thread::scope(|scope| {
+        let call = scope.spawn(|| ping(&at_client, 1));
+        let mut connection = client.accept();
+        connection.answer_next(2);
+        assert_eq!(call.join().unwrap(), Ok(2));
+        let _offered = stranger(Peer::connect(&address(&object)), &object, bi_dir(&data));
+        let counted = server.connection_statistics().count(Incident::BidirectionalAccepted);
+        assert_eq!(counted, 1);
+        let call = scope.spawn(|| ping(&at_client, 2));
+        connection.answer_next(3);
+        assert_eq!(call.join().unwrap(), Ok(3));
+    });
+}
+
 #[test]
 fn a_callback_comes_while_the_client_does_nothing() {
     only_over!(GIOP, "what is offered are addresses of GIOP");

@@ -808,6 +808,51 @@ fn the_published_ports_of_lanes_follow_the_published_port_of_the_server() {
     server.shutdown(true).unwrap();
 }
 
+/// Returns the port in references to the first lane of a server, which is published at port 14000 of a gateway.
+fn published_lane_port(endpoint: &str) -> u16 {
+    let server = common::transport::builder()
+        .listen(endpoint)
+        .setting("EndPointPublish", "127.0.0.9:14000")
+        .build()
+        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes([lane(10, 1)])).unwrap();
+    let object = lane_poa(&server, pool, 10).activate_servant(Arc::new(Worker::default()));
+    let port = common::port(&common::address(&ObjectRef::from_ref(object.unwrap())));
+    server.shutdown(true).unwrap();
+    port
+}
+
+/// A router that forwards 14000 to 14019 forwards each port to the one as far from the first, and lanes listen beyond
+/// the span.
+#[test]
+fn the_published_port_of_a_lane_is_as_far_from_the_servers_as_the_port_it_listens_at() {
+    common::only_over!(TCP, "ports that follow each other are TCP's");
+    let _guard = watchdog(LONG);
+    let (name, port) = (protocol().name(), four_ports());
+    let published = published_lane_port(&format!("{name}://127.0.0.1:{port}/portspan=2"));
+    assert_eq!(published, 14_002);
+}
+
+#[test]
+fn a_lane_at_a_port_that_the_system_chooses_is_published_at_that_port() {
+    common::only_over!(TCP, "ports are TCP's");
+    let _guard = watchdog(LONG);
+    let published = published_lane_port(&format!("{}://127.0.0.1:0", protocol().name()));
+    assert_ne!(published, 14_001, "no port follows one that the system chooses");
+}
+
+#[test]
+fn lanes_without_ports_need_no_published_port() {
+    let _guard = watchdog(LONG);
+    let server = common::transport::builder()
+        .listen("mem://lanes-without-ports")
+        .setting("EndPointPublish", "127.0.0.9:65535")
+        .build()
+        .unwrap();
+    server.create_threadpool(Threadpool::with_lanes([lane(10, 1)])).unwrap();
+    server.shutdown(true).unwrap();
+}
+
 #[test]
 fn a_lane_whose_port_is_taken_says_which_follows_what_and_what_to_do() {
     common::only_over!(TCP, "ports that follow each other are TCP's");

@@ -108,8 +108,8 @@ impl Publish {
         })
     }
 
-    /// Returns the rule for the `number`th lane whose port follows that of the ORB's endpoint, counted from 1: the
-    /// published port follows as well. `None` if there is no such port.
+    /// Returns the rule for a lane whose port is `distance` ports after that of the ORB's endpoint: the published port
+    /// is as far from the rule's port. `None` if there is no such port.
     ///
     /// ```
     /// use oxorb_transport::Publish;
@@ -118,11 +118,11 @@ impl Publish {
     /// assert_eq!(rule.following(2), Publish::parse_list("gateway.example:4002")?.pop());
     /// # Ok::<(), String>(())
     /// ```
-    pub fn following(&self, number: u32) -> Option<Publish> {
+    pub fn following(&self, distance: u32) -> Option<Publish> {
         let Publish::Address { host, port: Some(port) } = self else {
             return Some(self.clone());
         };
-        let port = u32::from(*port).checked_add(number)?;
+        let port = u32::from(*port).checked_add(distance)?;
         let port = u16::try_from(port).ok()?;
         Some(Publish::Address { host: host.clone(), port: Some(port) })
     }

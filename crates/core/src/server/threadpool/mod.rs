@@ -440,23 +440,40 @@ fn lane_endpoints(
     options.endpoints()?.iter().map(next).collect()
 }
 
-/// Returns the rules for the published addresses of a lane, the `number`th of the ORB from 1. The port of a rule is
-/// that of the ORB's own endpoint: the port of a lane follows it, unless the lane's endpoints are `named`.
+/// Returns the rules for the published addresses of an endpoint of a lane, the `number`th of the ORB from 1. The port of
+/// a rule is that of the ORB's own endpoint. If the lane's endpoint `follows` that endpoint, its published port is as far
+/// from the rule's port as the ports of the two endpoints are from each other; otherwise its own port is published.
 fn lane_rules(
     options: &Options,
     id: ThreadpoolId,
     at: usize,
     number: u32,
-    named: bool,
+    endpoint: &Endpoint,
+    follows: Option<&Endpoint>,
 ) -> Result<Vec<Publish>, SetupError> {
-    let of_lane = |rule: &Publish| match named {
-        true => Ok(rule.at_own_port()),
-        false => rule.following(number).ok_or_else(|| SetupError::LanePort {
+    let transport = options.protocol_at(endpoint)?.transport();
+    // A port that the system chooses follows no other.
+    let Some(follows) = follows.filter(|_| transport.is_fixed(endpoint)) else {
+        return Ok(options.publish.iter().map(Publish::at_own_port).collect());
+    };
+    let port = |of: &Endpoint| {
+        let (_, port) = transport.listen_point(&transport.own_address(of))?;
+        Some(u32::from(port))
+    };
+    let distance = match port(endpoint).zip(port(follows)) {
+        // A lane listens beyond the port span of the ORB's endpoint.
+        Some((lane, first)) => lane.saturating_sub(first),
+        // Sockets and memory of this host have no ports, and the rules do not apply to them.
+        None if transport.is_local(endpoint) => return Ok(options.publish.clone()),
+        None => number,
+    };
+    let of_lane = |rule: &Publish| {
+        rule.following(distance).ok_or_else(|| SetupError::LanePort {
             pool: id,
             lane: at,
             follows: "that of -ORBEndPointPublish".to_owned(),
             error: None,
-        }),
+        })
     };
     options.publish.iter().map(of_lane).collect()
 }
@@ -474,7 +491,11 @@ impl Pool {
             open.fixed = endpoints.iter().all(|endpoint| orb.options().is_fixed(endpoint));
             let named = &orb.options().realtime.lane_endpoints;
             let named = named.iter().any(|lane| lane.matches(id.0, at as u32));
-            let rules = lane_rules(orb.options(), id, at, number, named)?;
+            let followed = if named { Vec::new() } else { orb.options().endpoints()? };
+            let rules = endpoints.iter().enumerate().map(|(place, endpoint)| {
+                lane_rules(orb.options(), id, at, number, endpoint, followed.get(place))
+            });
+            let rules: Vec<Vec<Publish>> = rules.collect::<Result<_, _>>()?;
             let real = open.listeners.open(orb, &endpoints, started);
             let real = real.map_err(|error| match error {
                 OpenError::Listen(error) if open.fixed && !named => SetupError::LanePort {
@@ -485,8 +506,8 @@ impl Pool {
                 },
                 error => error.into(),
             })?;
-            for endpoint in &real {
-                let addresses = orb.shared().addresses_by(endpoint, &rules)?;
+            for (endpoint, rules) in real.iter().zip(&rules) {
+                let addresses = orb.shared().addresses_by(endpoint, rules)?;
                 let own = orb.options().protocol_at(endpoint)?.transport().own_address(endpoint);
                 open.at.extend(addresses.iter().map(|_| own.clone()));
                 open.addresses.extend(addresses);

@@ -11,7 +11,7 @@ use crate::{ByteOrder, Decoder, Dialect, Encode, Encoder, ErrorKind, Result, Wch
 ///
 /// * the messages differ in byte order,
 /// * they encode text differently: in other code sets, or wide characters by the rules of another
-///   GIOP version,
+///   GIOP version ([`allowing_no_wide_set`](Self::allowing_no_wide_set) permits an exception),
 /// * the offsets of the octets differ modulo eight, and there are enough octets for a value that is
 ///   aligned to eight. (Values in requests of GIOP 1.0 and 1.1 begin at any offset.)
 ///
@@ -33,6 +33,8 @@ pub struct Relayed<'de> {
     dialect: Dialect,
     /// Offset of the octets modulo eight.
     begin: usize,
+    /// Whether the octets may go into a message without a code set for wide text.
+    allows_no_wide_set: bool,
 }
 
 /// Size and alignment, in octets, of the smallest value that is aligned to eight.
@@ -45,7 +47,17 @@ impl<'de> Relayed<'de> {
     /// The octets are not contiguous.
     pub fn rest(d: &mut Decoder<'de>) -> Result<Self> {
         let (order, dialect, begin) = (d.order(), d.dialect(), d.position() % EIGHT);
-        Ok(Relayed { octets: d.octets(d.remaining())?, order, dialect, begin })
+        let octets = d.octets(d.remaining())?;
+        Ok(Relayed { octets, order, dialect, begin, allows_no_wide_set: false })
+    }
+
+    /// Allows the octets in a message without a code set for wide text, although the values were read with one.
+    ///
+    /// This changes no meaning if the values contain no wide text. Some receivers reject wide text in such a message,
+    /// as OxORB does; no specification requires that, and others may misread it.
+    #[must_use]
+    pub fn allowing_no_wide_set(self) -> Self {
+        Relayed { allows_no_wide_set: true, ..self }
     }
 
     /// Returns the byte order that the destination message must have.
@@ -71,8 +83,8 @@ impl<'de> Relayed<'de> {
     fn text_is_alike(&self, to: Dialect) -> bool {
         let from = self.dialect;
         let no_wide = from.giop_minor == 0 || from.wchars == WcharSet::None;
-        // A receiver without a code set for wide text rejects wide text, so that nothing is misread.
-        let same_set = from.wchars == to.wchars || to.wchars == WcharSet::None;
+        let same_set =
+            from.wchars == to.wchars || self.allows_no_wide_set && to.wchars == WcharSet::None;
         let wide = same_set && (from.giop_minor >= 2) == (to.giop_minor >= 2);
         from.chars == to.chars && (no_wide || wide)
     }
@@ -138,19 +150,21 @@ mod tests {
         let utf_8 = Dialect { chars: CharSet::Utf8, ..latin };
         let older = Dialect { giop_minor: 1, ..latin };
         let oldest = Dialect::new(0);
-        let alike = |from, to| {
+        let goes = |from, to, change: fn(Relayed<'static>) -> Relayed<'static>| {
             let mut d = Decoder::new(&[0; 8], ByteOrder::Big, from);
-            let values = Relayed::rest(&mut d).unwrap();
+            let values = change(Relayed::rest(&mut d).unwrap());
             values.encode(&mut Encoder::new(Vec::new(), ByteOrder::Big, to)).is_ok()
         };
+        let alike = |from, to| goes(from, to, |values| values);
         assert!(alike(latin, latin) && alike(utf_8, utf_8) && alike(oldest, latin));
         assert!(!alike(latin, utf_8) && !alike(utf_8, latin));
         let narrow = Dialect { wchars: WcharSet::None, ..latin };
         let wide = Dialect { wchars: WcharSet::Utf16, ..latin };
-        assert!(
-            alike(narrow, wide) && alike(wide, narrow),
-            "a receiver without a set rejects wide text"
-        );
+        assert!(alike(narrow, wide), "there is no wide text");
+        assert!(!alike(wide, narrow), "the receiver may misread wide text");
+        assert!(goes(wide, narrow, Relayed::allowing_no_wide_set));
+        let ucs_2 = Dialect { wchars: WcharSet::Ucs2, ..latin };
+        assert!(!goes(wide, ucs_2, Relayed::allowing_no_wide_set));
         assert!(!alike(older, latin) && !alike(latin, oldest));
     }
 

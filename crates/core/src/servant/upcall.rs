@@ -406,6 +406,7 @@ impl<'r> Upcall<'r> {
     /// message. Interceptors see it as the servant's answer. If its octets can be copied, `passing` is called before
     /// interceptors see the answer, and before the answer is sent. The client receives a different answer if an
     /// interceptor replaces the server's answer, or if the server's answer exceeds the limit of outgoing messages.
+    /// `relax` may loosen the rules by which octets are copied, as [`Relayed::allowing_no_wide_set`] does.
     ///
     /// # Errors
     /// If the octets would have another meaning in this answer (see [`Relayed`]), upcall and answer are returned, and
@@ -417,13 +418,14 @@ impl<'r> Upcall<'r> {
     pub fn pass_on<'a>(
         mut self,
         answered: Answered<'a>,
+        relax: impl FnOnce(Relayed<'a>) -> Relayed<'a>,
         passing: impl FnOnce(),
     ) -> Result<Outcome, (Upcall<'r>, Answered<'a>)> {
         let (status, d) = match &answered {
             Answered::Results(d) => (ReplyStatus::NO_EXCEPTION, d),
             Answered::Exception(d) => (ReplyStatus::USER_EXCEPTION, d),
         };
-        let values = match Relayed::rest(&mut d.clone()) {
+        let values = match Relayed::rest(&mut d.clone()).map(relax) {
             Ok(values) if self.is_alike(status, &values) => values,
             _ => return Err((self, answered)),
         };

@@ -90,6 +90,7 @@ impl Forwarder {
                 Relayed::rest(&mut place.decoder(&replaced)).expect("a vector is contiguous")
             }
         };
+        let values = relaxed(values, known);
         add(&counts.octets, values.octets().len() as u64);
         // Keep this thread at the caller's priority until the target has answered, so that the request to the target
         // carries that priority.
@@ -132,6 +133,15 @@ impl Forwarder {
 /// Reports whether the octets of an operation are searched for references.
 fn is_searched(passage: &Passage, known: Option<&Known>) -> bool {
     passage.rules.everywhere && known.is_none_or(|known| known.searched)
+}
+
+/// Allows values without wide text in messages without a code set for wide text. Values of unknown types are allowed
+/// there, too: OxORB and omniORB reject wide text in such messages.
+fn relaxed<'d>(values: Relayed<'d>, known: Option<&Known>) -> Relayed<'d> {
+    match known {
+        Some(known) if known.wide => values,
+        _ => values.allowing_no_wide_set(),
+    }
 }
 
 /// Replaces the references in values of unknown types, and counts that.
@@ -214,7 +224,8 @@ fn answer_unchanged(
 ) -> Outcome {
     let counts = &passage.counts;
     // Each request is counted before its answer is sent, so that the client that has the answer finds it counted.
-    match (upcall.pass_on(answered, || counts.end(true)), known) {
+    let passed = upcall.pass_on(answered, |values| relaxed(values, known), || counts.end(true));
+    match (passed, known) {
         (Ok(outcome), _) => outcome,
         (Err((upcall, answered)), Some(known)) => answer_decoded(passage, upcall, answered, known),
         (Err((upcall, _)), None) => {

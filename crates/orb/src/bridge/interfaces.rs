@@ -26,6 +26,8 @@ pub(crate) struct Known {
     hidden: bool,
     /// Whether arguments, results or exceptions contain text.
     pub(crate) searched: bool,
+    /// Whether arguments, results or exceptions contain wide text, or anys or valuetypes that may contain it.
+    pub(crate) wide: bool,
 }
 
 impl Known {
@@ -37,7 +39,8 @@ impl Known {
         let hidden =
             any(&values, is_hidden) || any(&raised, is_hidden) || any(&raised, is_reference);
         let searched = any(&values, is_searched) || any(&raised, is_searched);
-        Known { references, hidden, searched, signature }
+        let wide = any(&values, is_wide) || any(&raised, is_wide);
+        Known { references, hidden, searched, wide, signature }
     }
 
     /// Reports whether each message of the operation is decoded by a gateway.
@@ -111,6 +114,15 @@ fn is_hidden(shape: Shape<'_>) -> bool {
 
 fn is_searched(shape: Shape<'_>) -> bool {
     matches!(shape, Shape::String { .. })
+}
+
+/// Reports whether a type has values with wide text, or with types that only the values state.
+fn is_wide(shape: Shape<'_>) -> bool {
+    match shape {
+        Shape::Wstring { .. } | Shape::Simple(TcKind::Wchar) => true,
+        Shape::Union { discriminator, .. } => contains(discriminator, is_wide),
+        shape => is_hidden(shape),
+    }
 }
 
 fn any(types: &[TypeRef<'_>], wanted: fn(Shape<'_>) -> bool) -> bool {
@@ -190,6 +202,14 @@ mod tests {
     #[test]
     fn a_gateway_looks_into_exceptions_valuetypes_anys_and_text() {
         let plain = Signature::attribute_get("x", TypeCode::LONG);
+        for (ty, wide) in [
+            (TypeCode::STRING, false),
+            (TypeCode::WSTRING, true),
+            (TypeCode::WCHAR, true),
+            (TypeCode::ANY, true),
+        ] {
+            assert_eq!(Known::new(plain.clone().with_in("a", ty)).wide, wide);
+        }
         let raised = TypeCode::exception("IDL:E:1.0", "E", [("who", TypeCode::OBJECT)]);
         for (signature, is_decoded, searched) in [
             (plain.clone(), false, false),

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::bridge::{Bridge, Interfaces};
-use oxorb::ior::Version;
+use oxorb::ior::{CodeSetComponentInfo, Ior, TaggedComponent, Version};
 use oxorb::poa::{Policies, RtPolicies};
 use oxorb::policy::{Qos, RelativeRoundtripTimeout, RequestQos};
 use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, current_qos};
@@ -306,6 +306,53 @@ fn code_sets_that_differ_are_refused_by_name() {
         Err(refused) => assert_eq!(refused.minor, minor::marshal::NOT_ALIKE),
     }
     chain.end();
+}
+
+/// Servant that counts requests, and answers each without results.
+struct Reached(Arc<AtomicI64>);
+
+impl oxorb::Servant for Reached {
+    fn repository_id(&self) -> &str {
+        "IDL:Parts/Part:1.0"
+    }
+
+    fn dispatch(&self, upcall: oxorb::Upcall<'_>) -> oxorb::Outcome {
+        self.0.fetch_add(1, SeqCst);
+        upcall.done()
+    }
+}
+
+#[test]
+fn wide_text_of_a_known_operation_does_not_reach_a_target_without_a_code_set_for_it() {
+    let _guard = watchdog(LONG);
+    let server = listening(TCP).build().unwrap();
+    let reached = Arc::new(AtomicI64::new(0));
+    let servant = Arc::new(Reached(reached.clone()));
+    let there = server.root_poa().activate_servant(servant).unwrap();
+    // The target's reference names code sets, but none for wide text.
+    let mut sets = CodeSetComponentInfo::ours();
+    sets.for_wchar_data = Default::default();
+    let sets = TaggedComponent::code_sets(&sets);
+    let mut profile = there.ior().iiop_profiles().next().unwrap();
+    profile.components.retain(|component| component.tag != sets.tag);
+    profile.components.push(sets);
+    let ior = Ior { type_id: there.ior().type_id.clone(), profiles: vec![profile.to_profile()] };
+
+    let middle = listening(TCP).build().unwrap();
+    let bridge = Bridge::new(&middle, parts()).unwrap();
+    let here = bridge.open("Part", &ior.to_string()).unwrap();
+    let client = Orb::builder().build().unwrap();
+    let part: PartRef = client.resolve(&here.to_ior()).unwrap();
+    let refused = part.wide("weit").unwrap_err();
+    assert_eq!(refused.completed, CompletionStatus::No, "{refused}");
+    assert_eq!((reached.load(SeqCst), bridge.statistics().rewritten), (0, 1));
+    part.fail(1).unwrap();
+    let counted = bridge.statistics();
+    assert_eq!((reached.load(SeqCst), counted.rewritten), (1, 1), "{counted:?}");
+    for orb in [&client, &middle, &server] {
+        orb.shutdown(true).unwrap();
+    }
+    bridge.close();
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::datagram::Header;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReassemblyLimits {
     /// Maximum number of senders whose state is kept. Default 64, at about 100 octets each. A new sender replaces one
-    /// that has been silent for [`silence`](Self::silence) or, if there is none, the one with the fewest useful
+    /// without useful datagrams for [`silence`](Self::silence) or, if there is none, the one with the fewest useful
     /// datagrams. An attacker with forged addresses therefore displaces other forged senders, and not senders that are
     /// in use.
     pub sources: usize,
@@ -29,7 +29,9 @@ pub struct ReassemblyLimits {
     pub octets: usize,
     /// Maximum time for which a message waits for its fragments. Default 1 s.
     pub age: Duration,
-    /// Time without datagrams after which a sender counts as new, so that it is accepted after a restart. Default 10 s.
+    /// Time without useful datagrams after which a sender counts as new, so that it is accepted after a restart. Default
+    /// 10 s. Datagrams that are dropped do not count, such as those of a restarted sender whose numbers are still too
+    /// low, and those that follow a forged datagram with a high number.
     pub silence: Duration,
 }
 
@@ -92,6 +94,7 @@ struct Source {
     newest: u32,
     /// Messages in the window, by their numbers.
     entries: BTreeMap<u32, Entry>,
+    /// Time of the last datagram from this sender that was used or, before that, of its first one.
     heard: Instant,
     /// Number of datagrams from this sender that were used.
     useful: u64,
@@ -169,6 +172,7 @@ impl Reassembly {
             Some(Entry::Complete) => return Err(Dropped::Duplicate),
             Some(Entry::Partial(partial)) => {
                 partial.add(header, octets)?;
+                source.heard = now;
                 source.useful += 1;
                 if !partial.is_complete() {
                     return Ok(None);
@@ -177,6 +181,7 @@ impl Reassembly {
             }
             None if header.count == 1 => {
                 source.entries.insert(header.message, Entry::Complete);
+                source.heard = now;
                 source.useful += 1;
                 self.counts.complete += 1;
                 return Ok(Some(Cow::Borrowed(octets)));
@@ -191,6 +196,7 @@ impl Reassembly {
         self.next_age += 1;
         let source = self.sources.get_mut(&from).expect("it was met");
         source.entries.insert(header.message, Entry::Partial(partial));
+        source.heard = now;
         source.useful += 1;
         Ok(None)
     }
@@ -211,8 +217,8 @@ impl Reassembly {
         }
     }
 
-    /// Moves the window of a sender. First creates an entry for the sender if it is new, or if it has been silent for
-    /// so long that it may have restarted.
+    /// Moves the window of a sender. First creates an entry for the sender if it is new, or if it has sent no useful
+    /// datagram for so long that it may have restarted.
     fn meet(&mut self, from: SocketAddr, message: u32, now: Instant) -> Result<(), Dropped> {
         let silence = self.limits.silence;
         let stale = |source: &Source| now.saturating_duration_since(source.heard) > silence;
@@ -231,7 +237,6 @@ impl Reassembly {
         }
         let window = self.limits.window;
         let source = self.sources.get_mut(&from).expect("it was inserted");
-        source.heard = now;
         let ahead = message.wrapping_sub(source.newest);
         if ahead > u32::MAX / 2 {
             let behind = source.newest.wrapping_sub(message);

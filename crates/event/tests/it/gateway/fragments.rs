@@ -136,6 +136,25 @@ fn memory_time_and_senders_are_bounded() {
 }
 
 #[test]
+fn a_sender_whose_datagrams_are_all_dropped_counts_as_new_after_a_while() {
+    let mut all = Reassembly::new(small());
+    let start = Instant::now();
+    let mut take = |message, seconds| {
+        let now = start + Duration::from_secs(seconds);
+        let taken = all.take(from(1), &header(message, 8, 0, 0, 1), &[7; 8], now);
+        taken.map(|message| message.is_some())
+    };
+    assert_eq!(take(900, 0), Ok(true));
+    // The sender restarts with number 1, or the datagram with number 900 was forged.
+    for message in 1..=9u32 {
+        let taken = take(message, u64::from(message));
+        assert_eq!(taken, Err(Dropped::Late), "{message}");
+    }
+    assert_eq!(take(11, 11), Ok(true));
+    assert_eq!(take(12, 12), Ok(true));
+}
+
+#[test]
 fn forged_senders_do_not_drive_out_one_that_sends() {
     let mut all = Reassembly::new(ReassemblyLimits { sources: 8, ..ReassemblyLimits::default() });
     let now = Instant::now();

@@ -120,7 +120,8 @@ fn constant(value: &Constant, types: &Types) -> Value {
         Constant::Float(value) => (*value).into(),
         Constant::Boolean(value) => (*value).into(),
         Constant::Char(value) => value.to_string().into(),
-        Constant::String(value) | Constant::Fixed(value) => value.clone().into(),
+        Constant::String(value) => value.to_string().into(),
+        Constant::Fixed(value) => value.clone().into(),
         Constant::Enumerator(id, ordinal) => {
             let by_name = types.of_def(*id).is_ok_and(|ty| matches!(ty.shape(), Shape::Enum));
             match &types.model().def(*id).kind {

@@ -487,8 +487,8 @@ pub(crate) enum ExprKind {
     Boolean(bool),
     Char(char),
     WChar(char),
-    Str(String),
-    WStr(String),
+    Str(Arc<str>),
+    WStr(Arc<str>),
     /// Digits and point.
     Fixed(Box<str>),
     Name(ScopedName),

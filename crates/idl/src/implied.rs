@@ -182,7 +182,7 @@ fn void(name: &str, params: Vec<Param>) -> Export {
         name: name.to_owned(),
         span: Span::default(),
         doc: Arc::default(),
-        annotations: Vec::new(),
+        annotations: Arc::default(),
         oneway: false,
         mutating: false,
         returns: None,
@@ -192,8 +192,8 @@ fn void(name: &str, params: Vec<Param>) -> Export {
     })
 }
 
-fn returned(ty: &Type, marks: &[Annotation]) -> Param {
-    Param { annotations: marks.to_vec(), ..param("ami_return_val", ty.clone()) }
+fn returned(ty: &Type, marks: &Arc<[Annotation]>) -> Param {
+    Param { annotations: Arc::clone(marks), ..param("ami_return_val", ty.clone()) }
 }
 
 /// Returns the handler's parameter for a result.
@@ -202,7 +202,7 @@ fn told(of: &Param) -> Param {
 }
 
 /// Returns the annotations that decide how octets are passed: a handler has those of the synchronous call.
-fn in_place(annotations: &[Annotation]) -> Vec<Annotation> {
+fn in_place(annotations: &[Annotation]) -> Arc<[Annotation]> {
     let marks = annotations.iter();
     marks.filter(|mark| mark.name == "in_place").cloned().collect()
 }
@@ -215,7 +215,7 @@ fn param(name: &str, ty: Type) -> Param {
     Param {
         name: name.to_owned(),
         span: Span::default(),
-        annotations: Vec::new(),
+        annotations: Arc::default(),
         direction: Direction::In,
         ty,
     }
@@ -249,7 +249,7 @@ fn exception_holder() -> DefKind {
             name: name.to_owned(),
             span: Span::default(),
             doc: Arc::default(),
-            annotations: Vec::new(),
+            annotations: Arc::default(),
             ty,
             optional: false,
             key: false,
@@ -282,7 +282,7 @@ fn library(parent: Option<DefId>, name: &str, kind: DefKind) -> Def {
         span: Span::default(),
         in_main_file: false,
         doc: Arc::default(),
-        annotations: Vec::new(),
+        annotations: Arc::default(),
         kind,
     }
 }
@@ -315,7 +315,7 @@ fn beside(
         span: def.span,
         in_main_file: true,
         doc: doc.into(),
-        annotations: Vec::new(),
+        annotations: Arc::default(),
         kind,
     };
     let id = model.add(def);

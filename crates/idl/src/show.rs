@@ -321,7 +321,7 @@ impl Show<'_> {
             Value::Float(number) => json!(number),
             Value::Boolean(truth) => json!(truth),
             Value::Char(c) => json!(c),
-            Value::String(text) => json!(text),
+            Value::String(text) => json!(&**text),
             Value::Fixed(digits) => json!(digits),
             Value::Enumerator(..) => {
                 let text = value_text(self.model, value, None);

@@ -39,7 +39,7 @@ fn params(annotation: &Annotation) -> String {
     let param = annotation.params.iter().map(|param| {
         let value = match &param.value {
             AnnotationValue::Name(name) => name.clone(),
-            AnnotationValue::Constant(Value::String(text)) => text.clone(),
+            AnnotationValue::Constant(Value::String(text)) => text.to_string(),
             AnnotationValue::Constant(Value::Integer(number)) => number.to_string(),
             // No `@rt` parameter has another type. The reader of the table rejects the empty text, and reports the
             // parameter by name.

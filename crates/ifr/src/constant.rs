@@ -26,8 +26,8 @@ fn dynamic(value: &Value, ty: &TypeCode) -> Option<Dynamic> {
         (Value::Boolean(truth), _) => Dynamic::Boolean(*truth),
         (Value::Char(c), TcKind::Wchar) => Dynamic::Wchar(*c),
         (Value::Char(c), _) => Dynamic::Char(*c),
-        (Value::String(text), TcKind::Wstring) => Dynamic::Wstring(text.clone()),
-        (Value::String(text), _) => Dynamic::String(text.clone()),
+        (Value::String(text), TcKind::Wstring) => Dynamic::Wstring(text.to_string()),
+        (Value::String(text), _) => Dynamic::String(text.to_string()),
         (Value::Enumerator(_, ordinal), _) => Dynamic::Enum {
             name: ty.as_ref().enumerators().get(*ordinal as usize)?.clone(),
             ordinal: *ordinal,

@@ -105,7 +105,7 @@ fn characteristics(annotation: &Annotation) -> Result<Characteristics, String> {
 fn text(param: &AnnotationParam) -> Result<String, String> {
     match &param.value {
         AnnotationValue::Name(name) => Ok(name.clone()),
-        AnnotationValue::Constant(Value::String(text)) => Ok(text.clone()),
+        AnnotationValue::Constant(Value::String(text)) => Ok(text.to_string()),
         AnnotationValue::Constant(_) => {
             Err(format!("{} is a text with a unit, as in {0} = \"2 ms\"", param.name))
         }

@@ -3,6 +3,7 @@
 use super::{Decimal, Raw};
 use crate::check::constant::Constant;
 use crate::model::{Basic, Type, Value};
+use std::sync::Arc;
 
 /// Converts a value to type `ty`, following typedefs; `name` is the type's name in messages.
 pub(crate) fn fit(raw: Raw, ty: &Type, name: &str) -> Result<Value, Constant> {
@@ -78,7 +79,7 @@ fn fixed(value: &Decimal, digits: u16, scale: i16, name: &str) -> Result<Value, 
     }
 }
 
-fn string(text: String, bound: Option<u32>) -> Result<Value, Constant> {
+fn string(text: Arc<str>, bound: Option<u32>) -> Result<Value, Constant> {
     let length = text.chars().count();
     match bound {
         Some(bound) if length > bound as usize => Err(Constant::TooLong { length, bound }),

@@ -13,6 +13,7 @@ use crate::ast::{Binary, Expr, ExprKind, ScopedName, Unary};
 use crate::check::constant::Constant;
 use crate::model::{Basic, DefId};
 use crate::source::Span;
+use std::sync::Arc;
 
 /// Value before it is checked against a type.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,8 +23,8 @@ pub(crate) enum Raw {
     Boolean(bool),
     Char(char),
     WChar(char),
-    Str(String),
-    WStr(String),
+    Str(Arc<str>),
+    WStr(Arc<str>),
     Enumerator(DefId, u32),
     Fixed(Decimal),
 }
@@ -61,8 +62,8 @@ pub(crate) fn evaluate(expr: &Expr, target: Option<Basic>, world: &mut dyn World
         ExprKind::Boolean(value) => Some(Raw::Boolean(*value)),
         ExprKind::Char(value) => Some(Raw::Char(*value)),
         ExprKind::WChar(value) => Some(Raw::WChar(*value)),
-        ExprKind::Str(value) => Some(Raw::Str(value.clone())),
-        ExprKind::WStr(value) => Some(Raw::WStr(value.clone())),
+        ExprKind::Str(value) => Some(Raw::Str(Arc::clone(value))),
+        ExprKind::WStr(value) => Some(Raw::WStr(Arc::clone(value))),
         ExprKind::Fixed(digits) => Some(Raw::Fixed(Decimal::literal(digits))),
         ExprKind::Name(name) => world.value_of(name),
         ExprKind::Unary(operator, operand) => {

@@ -24,7 +24,7 @@ pub struct Flag {
     /// Comment before the declaration.
     pub doc: Arc<str>,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Position of the bit, from `@position` or one more than that of the previous flag; less than the bound.
     pub position: u16,
 }
@@ -48,7 +48,7 @@ pub struct BitField {
     /// Comment before the declaration.
     pub doc: Arc<str>,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Number of bits: 1 to 64.
     pub bits: u16,
     /// Type of the field's value: as declared, or `boolean` for one bit, otherwise the smallest of `octet`, `unsigned

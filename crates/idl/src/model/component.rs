@@ -41,7 +41,7 @@ pub struct Port {
     /// Comment before the declaration.
     pub doc: Arc<str>,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Kind of port, and its type.
     pub kind: PortKind,
 }

@@ -206,7 +206,7 @@ pub struct Def {
     /// Comment directly before the definition, without comment marks; empty without a comment.
     pub doc: Arc<str>,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Kind of definition.
     pub kind: DefKind,
 }
@@ -307,7 +307,7 @@ pub struct Operation {
     /// Comment before the declaration.
     pub doc: Arc<str>,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Whether the operation is `oneway`.
     pub oneway: bool,
     /// Whether the operation is `@mutating`: an operation of a valuetype that changes the state.
@@ -330,7 +330,7 @@ pub struct Param {
     /// Span of the name.
     pub span: Span,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Direction of transfer.
     pub direction: Direction,
     /// Type of the parameter.
@@ -358,7 +358,7 @@ pub struct Attribute {
     /// Comment before the declaration.
     pub doc: Arc<str>,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Whether the attribute is `readonly`, without a `_set_` operation.
     pub readonly: bool,
     /// Type of the attribute.
@@ -390,7 +390,7 @@ pub struct Field {
     /// Comment before the member; shared by all names of one declaration.
     pub doc: Arc<str>,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Type of the member; array declarators are already [`Type::Array`]s.
     pub ty: Type,
     /// Whether the member is `@optional`: on the wire, a boolean that states whether the member is present precedes it.
@@ -445,7 +445,7 @@ pub struct Enumerator {
     /// Comment before the declaration.
     pub doc: Arc<str>,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Number on the wire: from `@value`, or one more than that of the previous enumerator; the ordinal unless `@value`
     /// is used.
     pub value: u32,
@@ -478,8 +478,8 @@ pub enum Value {
     Boolean(bool),
     /// Value of type `char` or `wchar`.
     Char(char),
-    /// Value of type `string` or `wstring`.
-    String(String),
+    /// Value of type `string` or `wstring`. The constants that name another constant share its text.
+    String(Arc<str>),
     /// Enumerator: the enum and its ordinal.
     Enumerator(DefId, u32),
     /// Value of type `fixed`: sign, digits and point, without superfluous leading zeros.

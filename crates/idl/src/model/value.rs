@@ -58,7 +58,7 @@ pub struct Factory {
     /// Comment before the declaration.
     pub doc: Arc<str>,
     /// All applied annotations.
-    pub annotations: Vec<Annotation>,
+    pub annotations: Arc<[Annotation]>,
     /// Parameters in order.
     pub params: Vec<Param>,
     /// Exceptions in order.

@@ -3,6 +3,7 @@
 use super::{Parse, Parser};
 use crate::ast::{Binary, Expr, ExprKind, Unary};
 use crate::lex::{Keyword, Punct, TokenKind};
+use std::sync::Arc;
 
 /// Operators from the loosest level to the tightest.
 const LEVELS: [&[(Punct, Binary)]; 6] = [
@@ -73,8 +74,8 @@ impl Parser<'_, '_> {
             TokenKind::Float(value) => ExprKind::Float(*value),
             TokenKind::Char(value) => ExprKind::Char(*value),
             TokenKind::WChar(value) => ExprKind::WChar(*value),
-            TokenKind::Str(value) => ExprKind::Str(value.to_string()),
-            TokenKind::WStr(value) => ExprKind::WStr(value.to_string()),
+            TokenKind::Str(value) => ExprKind::Str(Arc::from(&**value)),
+            TokenKind::WStr(value) => ExprKind::WStr(Arc::from(&**value)),
             TokenKind::Keyword(Keyword::True) => ExprKind::Boolean(true),
             TokenKind::Keyword(Keyword::False) => ExprKind::Boolean(false),
             TokenKind::Fixed(digits) => ExprKind::Fixed(digits.clone()),

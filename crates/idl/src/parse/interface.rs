@@ -145,6 +145,9 @@ impl Parser<'_, '_> {
             (&names[..], get_raises.is_empty() && set_raises.is_empty())
         {
             self.report(second.span, Syntax::RaisesOfSeveral);
+            // Each attribute would have a copy of the exceptions.
+            get_raises.clear();
+            set_raises.clear();
         }
         Ok(DefinitionKind::Attribute(Attribute { readonly, ty, names, get_raises, set_raises }))
     }

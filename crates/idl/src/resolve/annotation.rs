@@ -11,6 +11,10 @@ use crate::model::{
 };
 use crate::source::Span;
 use std::rc::Rc;
+use std::sync::Arc;
+
+/// Annotations that all names of a declaration share; `None` before the first name.
+pub(super) type SharedAnnotations = Option<Arc<[Annotation]>>;
 
 impl Resolver<'_> {
     /// Returns applied annotations for the model; a name without a value stays a name.
@@ -18,7 +22,10 @@ impl Resolver<'_> {
         &mut self,
         applied: &[ast::Annotation],
         on: Target,
-    ) -> Vec<Annotation> {
+    ) -> Arc<[Annotation]> {
+        if applied.is_empty() {
+            return Arc::default();
+        }
         self.check_places(applied, on);
         let mut found: Vec<Annotation> = Vec::new();
         for one in applied {
@@ -35,7 +42,18 @@ impl Resolver<'_> {
             }
             found.push(Annotation { name: one.name.text(), span: one.span, params });
         }
-        found
+        found.into()
+    }
+
+    /// Returns applied annotations as [`annotations`](Self::annotations) does, for one of the names of a declaration.
+    /// Only the first name evaluates them, because a declaration with many names and long annotations is short.
+    pub(super) fn annotations_once(
+        &mut self,
+        applied: &[ast::Annotation],
+        on: Target,
+        shared: &mut SharedAnnotations,
+    ) -> Arc<[Annotation]> {
+        Arc::clone(shared.get_or_insert_with(|| self.annotations(applied, on)))
     }
 
     fn annotation_param(
@@ -151,7 +169,9 @@ impl Resolver<'_> {
         let default = member.default.as_ref().and_then(|expr| match &ty {
             Some(ty) => self.value(expr, ty),
             None => match &expr.kind {
-                ExprKind::Name(name) if !self.has_value(name) => Some(Value::String(name.text())),
+                ExprKind::Name(name) if !self.has_value(name) => {
+                    Some(Value::String(name.text().into()))
+                }
                 _ => evaluate(expr, None, self).map(to_value),
             },
         });

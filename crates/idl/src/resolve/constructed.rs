@@ -1,6 +1,6 @@
 //! Resolution of structs, exceptions, unions and enums.
 
-use super::annotation::Target;
+use super::annotation::{SharedAnnotations, Target};
 use super::interface::MAX_BASES;
 use super::scope::{Entity, ScopeKind};
 use super::{Completeness, Resolver};
@@ -121,8 +121,9 @@ impl Resolver<'_> {
             true => self.external_type(&member.ty),
             false => self.used_type(&member.ty, Position::Member),
         };
+        let mut annotations = None;
         for declarator in &member.declarators {
-            let field = self.field(base.clone(), &member.notes, declarator);
+            let field = self.field(base.clone(), &member.notes, declarator, &mut annotations);
             fields.extend(field);
         }
         self.leave_declaration(outer);
@@ -133,9 +134,10 @@ impl Resolver<'_> {
         base: Option<Type>,
         notes: &Notes,
         declarator: &ast::Declarator,
+        annotations: &mut SharedAnnotations,
     ) -> Option<Field> {
         self.declare(&declarator.name, Entity::Member);
-        self.declared_field(base, notes, declarator)
+        self.declared_field(base, notes, declarator, annotations)
     }
 
     /// Returns a member whose name was declared.
@@ -144,6 +146,7 @@ impl Resolver<'_> {
         base: Option<Type>,
         notes: &Notes,
         declarator: &ast::Declarator,
+        annotations: &mut SharedAnnotations,
     ) -> Option<Field> {
         let name = &declarator.name;
         let ty = self.member_dimensions(base?, declarator)?;
@@ -152,7 +155,7 @@ impl Resolver<'_> {
             name: name.name.to_string(),
             span: name.span,
             doc: notes.doc(),
-            annotations: self.annotations(&notes.annotations, Target::Member),
+            annotations: self.annotations_once(&notes.annotations, Target::Member, annotations),
             ty,
             optional: self.is_set(&notes.annotations, "optional"),
             key: self.is_set(&notes.annotations, "key"),
@@ -241,7 +244,7 @@ impl Resolver<'_> {
             }
             let outer = self.enter_declaration(case.span, &case.notes);
             let base = self.used_type(&case.ty, Position::Member);
-            let field = self.field(base, &case.notes, &case.declarator);
+            let field = self.field(base, &case.notes, &case.declarator, &mut None);
             self.leave_declaration(outer);
             let Some(field) = field else { continue };
             cases.push(Case { labels, is_default, field });

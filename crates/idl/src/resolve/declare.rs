@@ -1,6 +1,6 @@
 //! Declaration of names, and its restrictions.
 
-use super::annotation::Target;
+use super::annotation::{SharedAnnotations, Target};
 use super::scope::{Entity, Scope, ScopeKind};
 use super::{Announced, Completeness, Resolver, entry};
 use crate::ast::{Ident, Notes};
@@ -10,13 +10,26 @@ use crate::check::long_name::LongName;
 use crate::check::redefined::Redefined;
 use crate::check::used_before::UsedBefore;
 use crate::lex::MAX_NAME;
-use crate::model::{Def, DefId, DefKind};
+use crate::model::{Annotation, Def, DefId, DefKind};
+use std::sync::Arc;
 
 impl Resolver<'_> {
     /// Adds a definition to the model and its name to the scope. `None` if the name cannot be declared here, after an
     /// error was reported.
     pub(super) fn define(&mut self, notes: &Notes, name: &Ident, kind: DefKind) -> Option<DefId> {
-        let def = self.new_def(notes, name, kind);
+        self.define_one(notes, name, kind, &mut None)
+    }
+
+    /// Adds a definition as [`define`](Self::define) does, for one of the names of a declaration.
+    pub(super) fn define_one(
+        &mut self,
+        notes: &Notes,
+        name: &Ident,
+        kind: DefKind,
+        shared: &mut SharedAnnotations,
+    ) -> Option<DefId> {
+        let annotations = self.annotations_once(&notes.annotations, target(&kind), shared);
+        let def = self.add_def(notes, name, kind, annotations);
         if self.declare(name, Entity::Def(def)) {
             self.add_to_scope(def);
             Some(def)
@@ -31,7 +44,7 @@ impl Resolver<'_> {
         if self.scopes.scope(self.here).own(&name.name).is_some() {
             return;
         }
-        let def = self.new_def(Notes::NONE, name, DefKind::Native);
+        let def = self.new_def(name, DefKind::Native);
         self.poisoned.insert(def);
         self.scopes.scope_mut(self.here).insert(entry(name, Entity::Def(def)));
         self.note_declaration(name, Entity::Def(def));
@@ -271,7 +284,18 @@ impl Resolver<'_> {
         Some(def)
     }
 
-    pub(super) fn new_def(&mut self, notes: &Notes, name: &Ident, kind: DefKind) -> DefId {
+    /// Adds a definition without annotations to the model.
+    pub(super) fn new_def(&mut self, name: &Ident, kind: DefKind) -> DefId {
+        self.add_def(Notes::NONE, name, kind, Arc::default())
+    }
+
+    fn add_def(
+        &mut self,
+        notes: &Notes,
+        name: &Ident,
+        kind: DefKind,
+        annotations: Arc<[Annotation]>,
+    ) -> DefId {
         let parent = self.scopes.scope(self.here).def;
         let scoped_name = match parent {
             Some(parent) => self.name_within(parent, name),
@@ -279,7 +303,6 @@ impl Resolver<'_> {
         };
         let repository_id = self.ids.default_id(&scoped_name);
         let in_main_file = self.is_main(name.span);
-        let annotations = self.annotations(&notes.annotations, target(&kind));
         let def = self.model.add(Def {
             id: DefId(0),
             name: name.name.to_string(),

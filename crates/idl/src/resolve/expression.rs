@@ -10,6 +10,7 @@ use crate::check::fixed::Fixed;
 use crate::constant::{Decimal, Raw, World, evaluate, fit};
 use crate::model::{Basic, DefKind, Type, Value};
 use crate::source::Span;
+use std::sync::Arc;
 
 impl Resolver<'_> {
     /// Returns the value of an expression of type `ty`; `None` if an error was reported.
@@ -156,8 +157,8 @@ impl World for Resolver<'_> {
                 Value::Boolean(value) => Some(Raw::Boolean(*value)),
                 Value::Char(value) if wide => Some(Raw::WChar(*value)),
                 Value::Char(value) => Some(Raw::Char(*value)),
-                Value::String(value) if wide => Some(Raw::WStr(value.clone())),
-                Value::String(value) => Some(Raw::Str(value.clone())),
+                Value::String(value) if wide => Some(Raw::WStr(Arc::clone(value))),
+                Value::String(value) => Some(Raw::Str(Arc::clone(value))),
                 Value::Enumerator(def, ordinal) => Some(Raw::Enumerator(*def, *ordinal)),
                 Value::Fixed(text) => Some(Raw::Fixed(match text.strip_prefix('-') {
                     Some(text) => Decimal::literal(text).negated(),

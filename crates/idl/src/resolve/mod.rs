@@ -244,12 +244,14 @@ impl Resolver<'_> {
 
     fn typedef(&mut self, notes: &Notes, ty: &TypeSpec, declarators: &[Declarator]) {
         let base = self.named_type(ty);
+        let mut annotations = None;
         for declarator in declarators {
             let ty = base.clone().and_then(|base| self.with_dimensions(base, declarator));
             match ty {
                 Some(ty) => {
                     let alias = DefKind::Typedef(Typedef { ty: ty.clone() });
-                    if let Some(def) = self.define(notes, &declarator.name, alias) {
+                    let name = &declarator.name;
+                    if let Some(def) = self.define_one(notes, name, alias, &mut annotations) {
                         self.new_typedef(def, &ty);
                     }
                 }

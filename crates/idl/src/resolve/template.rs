@@ -100,7 +100,7 @@ impl Resolver<'_> {
     /// Resolves the body once with unknown parameters: skips everything that depends on these parameters, and checks
     /// the rest.
     fn try_out(&mut self, template: &Template) {
-        let hidden = self.new_def(Notes::NONE, &template.name, DefKind::Module(Module::default()));
+        let hidden = self.new_def(&template.name, DefKind::Module(Module::default()));
         self.poisoned.insert(hidden);
         let bindings = self.scopes.add(self.here, ScopeKind::Module, None);
         let here = std::mem::replace(&mut self.here, bindings);
@@ -231,7 +231,7 @@ impl Resolver<'_> {
     /// Declares a named stand-in for an unnamed type.
     fn stand_in(&mut self, name: &Ident, ty: Type) -> Entity {
         let kind = DefKind::Typedef(Typedef { ty: ty.clone() });
-        let def = self.new_def(Notes::NONE, name, kind);
+        let def = self.new_def(name, kind);
         self.templates.types.insert(def, ty);
         Entity::Def(def)
     }
@@ -280,7 +280,7 @@ impl Resolver<'_> {
         };
         let value = self.value(expr, &ty)?;
         let kind = DefKind::Const(Const { ty, value });
-        let def = self.new_def(Notes::NONE, &param.name, kind);
+        let def = self.new_def(&param.name, kind);
         self.templates.values.insert(def);
         Some(Entity::Def(def))
     }

@@ -252,11 +252,11 @@ impl Resolver<'_> {
         {
             self.report(ty.span, ValueProblem::AbstractState);
         }
+        let mut annotations = None;
         for declarator in declarators {
             self.declare(&declarator.name, Entity::State);
-            let Some(field) = self.declared_field(base.clone(), notes, declarator) else {
-                continue;
-            };
+            let field = self.declared_field(base.clone(), notes, declarator, &mut annotations);
+            let Some(field) = field else { continue };
             if let Some(def) = around
                 && let DefKind::ValueType(value) = &mut self.model.def_mut(def).kind
             {

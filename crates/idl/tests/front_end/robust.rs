@@ -2,9 +2,9 @@
 
 use oxorb_idl::diagnostic::{Diagnostics, render_json, render_text};
 use oxorb_idl::lex::{Token, TokenKind};
-use oxorb_idl::model::{DefKind, Export};
+use oxorb_idl::model::{DefKind, Export, Value};
 use oxorb_idl::source::{Memory, SourceMap};
-use oxorb_idl::{Options, compile_from, preprocess};
+use oxorb_idl::{Options, compile_from, compile_indexed, preprocess};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -127,6 +127,58 @@ fn the_names_of_a_declaration_share_its_comment() {
         assert_eq!(&**one, wanted);
         assert!(Arc::ptr_eq(one, other), "{wanted}");
     }
+}
+
+/// Annotations and strings may be long, so that a copy for each name would take memory out of proportion to the text.
+#[test]
+fn names_share_the_annotations_of_their_declaration_and_the_text_of_constants() {
+    let text = "@unit(\"m\") typedef double a, b;\nstruct S { @unit(\"m\") long x, y; };\n\
+                interface I { @unit(\"m\") attribute long p, q; };\n\
+                valuetype V { @unit(\"m\") public long s, t; };\n\
+                const string c = \"text\";\nconst string d = c;\n";
+    let files = Memory([(PathBuf::from("a.idl"), text.as_bytes().to_vec())].into());
+    let compiled = match compile_from(SourceMap::new(files), &["a.idl"], &Options::default()) {
+        Ok(compiled) => compiled,
+        Err(failed) => panic!("{failed}"),
+    };
+    let def = |name: &str| compiled.model.defs().find(|def| def.scoped_name == name).unwrap();
+    let DefKind::Struct(body) = &def("S").kind else { panic!("S is a struct") };
+    let [x, y] = body.fields.as_slice() else { panic!("{:?}", body.fields) };
+    let DefKind::Interface(body) = &def("I").kind else { panic!("I is an interface") };
+    let [Export::Attribute(p), Export::Attribute(q)] = body.exports.as_slice() else {
+        panic!("{:?}", body.exports);
+    };
+    let DefKind::ValueType(body) = &def("V").kind else { panic!("V is a valuetype") };
+    let [s, t] = body.state.as_slice() else { panic!("{:?}", body.state) };
+    for (one, other) in [
+        (&def("a").annotations, &def("b").annotations),
+        (&x.annotations, &y.annotations),
+        (&p.annotations, &q.annotations),
+        (&s.field.annotations, &t.field.annotations),
+    ] {
+        assert_eq!(one.len(), 1);
+        assert!(Arc::ptr_eq(one, other), "{one:?}");
+    }
+    let value = |name: &str| match &def(name).kind {
+        DefKind::Const(constant) => &constant.value,
+        other => panic!("{other:?}"),
+    };
+    let (Value::String(one), Value::String(other)) = (value("c"), value("d")) else {
+        panic!("c and d are strings");
+    };
+    assert!(Arc::ptr_eq(one, other), "{one}");
+}
+
+/// Exceptions of several attributes are an error. After it, no attribute has a copy of them.
+#[test]
+fn the_exceptions_of_several_attributes_are_dropped() {
+    let text = "exception E {};\ninterface I { attribute long a, b getraises(E) setraises(E); };\n";
+    let files = Memory([(PathBuf::from("a.idl"), text.as_bytes().to_vec())].into());
+    let (result, index) = compile_indexed(SourceMap::new(files), &["a.idl"], &Options::default());
+    assert!(result.is_err());
+    let exception = index.symbols().iter().position(|symbol| symbol.scoped_name == "E").unwrap();
+    let places = index.occurrences().iter().filter(|found| found.symbol == exception);
+    assert_eq!(places.count(), 1, "its declaration");
 }
 
 /// A template with many members or long strings is short, but its instances repeat all of them.

@@ -57,7 +57,10 @@ impl Rust<'_> {
             Value::Float(number) => self.float(scope, of, *number),
             Value::Boolean(truth) => quote!(#truth),
             Value::Char(c) => quote!(#c),
-            Value::String(text) => quote!(#text),
+            Value::String(text) => {
+                let text = &**text;
+                quote!(#text)
+            }
             Value::Enumerator(id, ordinal) => {
                 let ty = self.named(scope, *id);
                 let variant = ident(&self.names.parts(*id)[*ordinal as usize]);

@@ -50,7 +50,8 @@ fn text(value: &Value) -> String {
         Value::Float(number) => number.to_string(),
         Value::Boolean(truth) => truth.to_string(),
         Value::Char(c) => c.to_string(),
-        Value::String(text) | Value::Fixed(text) => text.clone(),
+        Value::String(text) => text.to_string(),
+        Value::Fixed(text) => text.clone(),
         Value::Enumerator(_, ordinal) => format!("enumerator {ordinal}"),
     }
 }

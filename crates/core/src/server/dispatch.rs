@@ -208,14 +208,12 @@ fn run_timed(
     sink: &mut Sink,
 ) -> Result<(), Violation> {
     let (budgets, account) = (&served.orb.shared().budgets, caller.common.status.known_account());
-    let charged = budgets
-        .as_ref()
-        .zip(account)
-        .map(|(ledger, client)| caller.context.desk.charge(ledger, client, timed));
+    let (Some(ledger), Some(client)) = (budgets, account) else {
+        unreachable!("the request was begun with these")
+    };
+    let charged = caller.context.desk.charge(ledger, client, timed);
     let ran = run(*served, caller, sink);
-    if let Some(charged) = charged {
-        charged.end();
-    }
+    charged.end();
     ran
 }
 

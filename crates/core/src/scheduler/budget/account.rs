@@ -187,6 +187,7 @@ impl Account {
     }
 
     /// Returns the exhausted limit, if any. Takes nothing.
+    #[inline]
     pub(crate) fn spent(&self, now: u64) -> Option<Spent> {
         let limits = self.limits();
         if limits & TIME != 0 && self.is_out_of_time(now) {

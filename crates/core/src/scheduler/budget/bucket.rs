@@ -82,6 +82,7 @@ impl Bucket {
     }
 
     /// Reports whether the bucket has less than `cost`.
+    #[inline]
     pub(crate) fn lacks(&self, now: u64, cost: u64) -> bool {
         self.debt(now).saturating_add(cost) > self.depth.load(Relaxed)
     }

@@ -152,6 +152,7 @@ pub(crate) enum Begun {
 }
 
 /// Accounts of a request whose processor time is counted.
+#[must_use = "the thread is not charged for any later request before this one has ended"]
 pub(crate) struct Timed(Option<Rc<Bundle>>);
 
 /// Guard of a request that runs within its budgets or demoted. When dropped, it charges the request, and restores the
@@ -629,19 +630,20 @@ fn take(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> u8 {
 
 /// Takes a request from each account; returns false, and takes nothing, if one of them is exhausted.
 #[inline(always)]
-fn take_all(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> bool {
-    if !client.take(now) {
+pub(super) fn take_all(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> bool {
+    let others = bundle.map_or(&[][..], |bundle| &bundle.accounts[..]);
+    // Until a request that was taken is given back, another thread may be refused one. So nothing is taken from the
+    // client if another account is exhausted already.
+    let is_spent = |account: &Arc<Account>| account.spent(now).is_some();
+    if others.iter().flatten().any(is_spent) || !client.take(now) {
         return false;
     }
-    let Some(bundle) = bundle else {
-        return true;
-    };
-    for (account, at) in bundle.accounts.iter().zip(0..) {
+    for (account, at) in others.iter().zip(0..) {
         let Some(account) = account else {
             break;
         };
         if !account.take(now) {
-            put_back(client, &bundle.accounts[..at], now);
+            put_back(client, &others[..at], now);
             return false;
         }
     }
@@ -707,6 +709,19 @@ mod tests {
         let left = |account: &Account| (0..10).filter(|_| account.take(NOW)).count();
         let others: Vec<usize> = bundle.accounts.iter().flatten().map(|it| left(it)).collect();
         assert_eq!((left(&client), &others[..]), (2, &[1, 0][..]));
+    }
+
+    #[test]
+    fn a_request_that_another_budget_refuses_does_not_change_its_clients_account() {
+        const NOW: u64 = 1_000_000;
+        let account =
+            |of: &BudgetOf| Arc::new(Account::new(0, of, Budget::default().requests(1, 1)));
+        let (client, poa) = (account(&BudgetOf::EachClient), BudgetOf::Poa("sensors".into()));
+        let bundle = Bundle { accounts: [Some(account(&poa)), None, None] };
+        assert!(bundle.accounts.iter().flatten().all(|account| account.take(NOW)));
+        assert!(!take_all(&client, Some(&bundle), NOW));
+        // A request that was taken and given back would leave the time at which that happened.
+        assert_eq!(client.debt(0), 0);
     }
 
     #[test]

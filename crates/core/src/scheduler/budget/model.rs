@@ -8,6 +8,8 @@ use shuttle::thread;
 
 use super::account::Account;
 use super::bucket::Bucket;
+use super::desk::take_all;
+use super::ledger::Bundle;
 use super::rule::{Budget, BudgetOf};
 use super::slot::BudgetSlot;
 use crate::sim::model::explore;
@@ -60,6 +62,25 @@ fn what_is_put_back_is_neither_lost_nor_given_twice() {
         let passed: u64 = takers.into_iter().map(|it| it.join().unwrap()).sum();
         assert_eq!(passed, 2);
         assert_eq!((first.debt(NOW), second.debt(NOW)), (200, 200));
+    });
+}
+
+/// Checks that a request which another budget refuses takes nothing from its client, not even for a moment.
+#[test]
+fn a_refused_request_does_not_refuse_another_of_its_client() {
+    explore(|| {
+        let account =
+            |of: &BudgetOf| Arc::new(Account::new(0, of, Budget::default().requests(1, 1)));
+        let client = account(&BudgetOf::EachClient);
+        let poa = account(&BudgetOf::Poa("sensors".into()));
+        assert!(poa.take(NOW));
+        let bundle = Bundle { accounts: [Some(poa), None, None] };
+        let refused = {
+            let client = Arc::clone(&client);
+            thread::spawn(move || take_all(&client, Some(&bundle), NOW))
+        };
+        assert!(take_all(&client, None, NOW), "a request to another POA");
+        assert!(!refused.join().unwrap());
     });
 }
 

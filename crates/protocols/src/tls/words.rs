@@ -29,7 +29,8 @@ pub(crate) fn why(error: &Error, peer: &str) -> String {
         ),
         // Clients send this extension since TLS 1.2. The library looks for it before it looks at the version.
         Error::PeerIncompatible(PeerIncompatible::SignatureAlgorithmsExtensionRequired) => format!(
-            "the {peer} names no signature algorithms, as if it knew no TLS newer than 1.1: 1.3 alone is allowed here, unless -ORBTlsOld yes adds 1.2"
+            "the {peer} names no signature algorithms, as if it knew no TLS newer than 1.1: 1.3 alone is allowed here, \
+             unless -ORBTlsOld yes adds 1.2"
         ),
         Error::PeerIncompatible(fault) => format!("no common ground with the {peer}: {fault:?}"),
         Error::InvalidMessage(_) => format!("the {peer} sent what is no TLS ({error})"),
@@ -81,7 +82,8 @@ fn fault_of(fault: &CertificateError) -> String {
             "is not for this purpose: its extended key usage names the other side alone".to_owned()
         }
         Fault::Other(other) if other.0.to_string() == OF_AUTHORITY => {
-            "is an authority's own (CA:TRUE), as self-signed ones usually are; its holder needs one that an authority has signed"
+            "is an authority's own (CA:TRUE), as self-signed ones usually are; its holder needs one that an authority \
+             has signed"
                 .to_owned()
         }
         Fault::Other(other) => format!("is refused: {}", other.0),

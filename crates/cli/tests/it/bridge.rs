@@ -1,14 +1,10 @@
 //! `oxorb bridge` between other commands of `oxorb`.
 
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
-use oxorb_testkit::process::Process;
 use serde_json::Value;
 
-use crate::common::{Folder, text};
-
-const LIMIT: Duration = Duration::from_secs(60);
+use crate::common::{Folder, LIMIT, run, started, text};
 
 const IDL: &str = "interface Account { readonly attribute long long balance; \
                    exception Overdrawn { long long missing; }; \
@@ -16,22 +12,6 @@ const IDL: &str = "interface Account { readonly attribute long long balance; \
 
 const SCRIPT: &str = "[attributes]\nbalance = 100\n[[operations.withdraw]]\nwhen = { amount = 1000 }\n\
                       raises = \"Overdrawn\"\nwith = { missing = 900 }\n[[operations.withdraw]]\nreturns = \"$amount\"\n";
-
-fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
-    command.args(args).stdin(Stdio::null());
-    command
-}
-
-fn run(args: &[&str]) -> Output {
-    command(args).output().expect("the command starts")
-}
-
-fn started(args: &[&str], word: &str) -> (Process, Value) {
-    let mut process = Process::spawn(command(args));
-    let line = process.wait_for_line(word, LIMIT);
-    (process, serde_json::from_str(&line).expect("a line of JSON"))
-}
 
 #[test]
 fn a_stand_in_is_called_through_a_bridge() {

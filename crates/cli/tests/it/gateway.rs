@@ -1,18 +1,6 @@
 //! `oxorb gateway` before a name server.
 
-use std::process::{Command, Output, Stdio};
-
-use crate::common::text;
-
-fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
-    command.args(args).stdin(Stdio::null());
-    command
-}
-
-fn run(args: &[&str]) -> Output {
-    command(args).output().expect("the command starts")
-}
+use crate::common::{run, text};
 
 #[track_caller]
 fn fails(args: &[&str], word: &str) {
@@ -30,22 +18,13 @@ fn without_tls_there_is_no_gateway() {
 #[cfg(feature = "tls")]
 mod with_tls {
     use std::os::unix::fs::PermissionsExt as _;
-    use std::time::Duration;
+    use std::process::Command;
 
     use oxorb_testkit::net::free_port;
-    use oxorb_testkit::process::Process;
     use serde_json::Value;
 
     use super::*;
-    use crate::common::Folder;
-
-    const LIMIT: Duration = Duration::from_secs(60);
-
-    fn started(args: &[&str], word: &str) -> (Process, Value) {
-        let mut process = Process::spawn(command(args));
-        let line = process.wait_for_line(word, LIMIT);
-        (process, serde_json::from_str(&line).expect("a line of JSON"))
-    }
+    use crate::common::{Folder, LIMIT, started};
 
     /// Writes a key that only its owner can read.
     fn key(folder: &Folder, octets: &str) -> String {

@@ -1,4 +1,4 @@
-//! One HTTP connection: its requests, and the time limits of its idle phases.
+//! Serving of one HTTP connection, with time limits for its idle phases.
 
 use std::convert::Infallible;
 use std::future::poll_fn;

@@ -46,7 +46,7 @@ struct State {
     keepers: usize,
     /// Whether the gateway ends.
     is_closed: bool,
-    /// Why there is no connection, if the clients know that.
+    /// Reason for the loss of the connection, once clients were told.
     lost: Option<String>,
 }
 
@@ -197,7 +197,7 @@ impl Channel {
         }
     }
 
-    /// Forgets the connection, and tells the clients once.
+    /// Removes the connection after its loss. Clients are told at most once.
     fn lost(&self, reason: &str) {
         let mut state = self.state.lock();
         let connection = state.connection.take();

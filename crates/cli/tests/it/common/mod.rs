@@ -1,8 +1,32 @@
-//! Helpers that run `oxorb sched`.
+//! Helpers that run commands of `oxorb`.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use oxorb_testkit::process::Process;
+use serde_json::Value;
+
+/// Time limit of what a process does, which no machine exceeds, however loaded.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+pub(crate) fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+    command.args(args).stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn run(args: &[&str]) -> Output {
+    command(args).output().expect("the command starts")
+}
+
+/// Starts a command that prints JSON; returns it with its first line that contains `word`.
+pub(crate) fn started(args: &[&str], word: &str) -> (Process, Value) {
+    let mut process = Process::spawn(command(args));
+    let line = process.wait_for_line(word, LIMIT);
+    (process, serde_json::from_str(&line).expect("a line of JSON"))
+}
 
 pub(crate) fn sched(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_oxorb"))

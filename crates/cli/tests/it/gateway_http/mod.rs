@@ -8,17 +8,15 @@ mod limits;
 mod page;
 mod relay;
 
-use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use oxorb_testkit::process::Process;
 use serde_json::{Value, json};
 
-use crate::common::{Folder, text};
+use crate::common::{Folder, command, run, text};
+pub(super) use crate::common::{LIMIT, started};
 use client::{Reply, ask};
 use relay::Relay;
-
-const LIMIT: Duration = Duration::from_secs(60);
 
 const IDL: &str = "\
 module bank {
@@ -82,22 +80,6 @@ returns = "$a"
 [operations.slow]
 delay_ms = 60000
 "#;
-
-fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
-    command.args(args).stdin(Stdio::null());
-    command
-}
-
-fn run(args: &[&str]) -> Output {
-    command(args).output().expect("the command starts")
-}
-
-fn started(args: &[&str], word: &str) -> (Process, Value) {
-    let mut process = Process::spawn(command(args));
-    let line = process.wait_for_line(word, LIMIT);
-    (process, serde_json::from_str(&line).expect("a line of JSON"))
-}
 
 /// Account, and a gateway before it.
 struct Bank {

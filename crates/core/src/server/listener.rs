@@ -231,12 +231,16 @@ fn accept(
                 welcome(orb, acceptor.endpoint(), Arc::from(link), lane, wire);
             }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
-            Err(_) if orb.is_closing() => return,
             Err(error) => {
+                // An ORB that is closing goes on until the acceptor has ended: handshakes of other clients may be in
+                // progress, and those clients may have sent requests.
                 if let Some(refused) = NotLetIn::of(&error) {
                     let why = || format!("{} at {}", refused.why, acceptor.endpoint());
                     orb.shared().note(Incident::HandshakeRefused, || refused.peer.clone(), why);
                     continue;
+                }
+                if orb.is_closing() {
+                    return;
                 }
                 // A shortage is reported once, not for each attempt.
                 if !short {

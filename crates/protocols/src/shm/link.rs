@@ -259,7 +259,10 @@ impl ShmLink {
                 left => {
                     self.segment.post(word, AWAKE);
                     debug_assert!(left.is_none() || !matches!(found, Ok(None)));
-                    return found?.ok_or_else(|| io::ErrorKind::TimedOut.into());
+                    return match found? {
+                        Some(found) => Ok(found),
+                        None => self.time_is_over(),
+                    };
                 }
             };
             let limit = (left < Duration::MAX).then_some(left);
@@ -268,6 +271,17 @@ impl ShmLink {
             waited?;
             self.hush();
         }
+    }
+
+    /// Ends a wait whose time is over. Detects the peer's death, which a wait shorter than [`SLICE`] would never do.
+    #[cold]
+    fn time_is_over(&self) -> io::Result<Found> {
+        if !self.is_deserted() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.gone.store(true, Ordering::Release);
+        // The peer may have written octets before it died.
+        Ok(self.look()?.unwrap_or(Found::End))
     }
 
     /// Consumes the octets that the peer has sent over the socket, and detects its death.
@@ -587,4 +601,28 @@ impl Drop for ShmLink {
 
 fn identity(Credentials { uid, gid, pid }: Credentials) -> PeerId {
     PeerId::User { uid, gid, pid }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::shm::lend::pair;
+
+    /// A wait shorter than [`SLICE`] ends before the socket is checked, however often it is repeated.
+    #[test]
+    fn a_read_with_a_short_time_limit_finds_that_the_peer_has_died() {
+        for written in [&b""[..], b"last words"] {
+            let [client, server] = pair(0, false);
+            server.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+            let mut buffer = Vec::new();
+            let late = server.read(&mut buffer, 64).unwrap_err();
+            assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+            client.write(&mut [IoSlice::new(written)]).unwrap();
+            // This is the state in which the system leaves the connection of a killed process.
+            socket::shutdown(&client.socket, Shutdown::Both).unwrap();
+            while server.read(&mut buffer, 64).unwrap() != 0 {}
+            assert_eq!(buffer, written);
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod session;
 
 pub use session::session;
 
-use crate::{Frame, Inbox, Limits, Message, Target};
+use crate::{FirstMessage, Frame, Inbox, Limits, Message, Target};
 
 /// Passes `data` to an inbox as octets from a peer, in reads whose size the first octet determines, and parses every
 /// message completely.
@@ -36,6 +36,17 @@ pub fn receive(data: &[u8]) {
             }
         }
         assert!(inbox.memory() <= 128 << 10, "memory stays within the limits");
+    }
+}
+
+/// Reads `data` as the first octets of a connection, after each octet that arrives. Once these are enough to select the
+/// threads of the connection, further octets must not change the selection.
+pub fn first_message(data: &[u8]) {
+    let mut before = FirstMessage::Incomplete;
+    for end in 0..=data.len() {
+        let now = FirstMessage::parse(&data[..end]);
+        assert!(before == FirstMessage::Incomplete || before == now);
+        before = now;
     }
 }
 

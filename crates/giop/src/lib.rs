@@ -37,6 +37,7 @@ pub mod fuzz;
 mod alias_table;
 mod aliases;
 mod control;
+mod first;
 mod forms;
 #[cfg(feature = "std")]
 mod fragments;
@@ -60,6 +61,7 @@ mod wire;
 pub use alias_table::{Aliased, Numbered, PreparedTarget};
 pub use aliases::Aliases;
 pub use control::{CancelRequest, cancel_request, close_connection, message_error};
+pub use first::{FirstMessage, caller_priority};
 pub use forms::{BareRequest, ReplyForm};
 #[cfg(feature = "std")]
 pub use fragments::{Fragments, Piece};

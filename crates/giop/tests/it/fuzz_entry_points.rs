@@ -35,6 +35,22 @@ fn the_entry_point_takes_seeds_and_every_change_of_one_octet() {
 }
 
 #[test]
+fn first_messages_take_seeds_and_every_change_of_one_octet() {
+    for (version, order) in VERSIONS.into_iter().flat_map(|it| ORDERS.map(|order| (it, order))) {
+        for mut seed in every_kind(version, order, 3, b"body") {
+            fuzz::first_message(&seed);
+            for at in 0..seed.len() {
+                for change in [0x01, 0x02, 0x80, 0xff] {
+                    seed[at] ^= change;
+                    fuzz::first_message(&seed);
+                    seed[at] ^= change;
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn sessions_take_any_events_in_any_order() {
     for version in VERSIONS {
         sessions(Wire::Giop(version));

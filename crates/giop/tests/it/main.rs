@@ -2,6 +2,7 @@
 
 mod common;
 mod conformance;
+mod first;
 mod fragments_1_1;
 mod fuzz_entry_points;
 mod inbox;

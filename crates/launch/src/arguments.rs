@@ -59,7 +59,7 @@ const REFUSED: [(&[&str], &str); 4] = [
         "it names files, which the process would read or write as its own user",
     ),
     (
-        &["Listen", "Endpoint", "LaneListen", "LaneEndpoint", "Multicast", "Admission"],
+        &["Listen", "Endpoint", "LaneListen", "LaneEndpoint", "LanesOn", "Multicast", "Admission"],
         "it says where the process can be called, and by what name",
     ),
     (

@@ -203,6 +203,13 @@ impl Builder {
         self
     }
 
+    /// Sets whether all lanes of threadpools share the ports of the ORB; see the setting `LanesOnOnePort`.
+    #[must_use]
+    pub fn lanes_on_one_port(mut self, share: bool) -> Self {
+        self.options.realtime.lanes_on_one_port = share;
+        self
+    }
+
     /// Adds a threadpool that is created with the ORB; [`threadpool_named`](Orb::threadpool_named)
     /// returns it by this name, as it does the threadpools of configuration files.
     #[must_use]

@@ -10,10 +10,11 @@ use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use oxorb_core::lock::{Mutex, MutexGuard};
 use oxorb_core::policy::LargePayloads;
 use oxorb_core::{
-    Adapter, Described, Interface, Located, ObjectRef, Orb, Outcome, Ref, Scheduled, Servant,
-    Upcall, WeakOrb,
+    Adapter, Described, Interface, Located, ObjectRef, Orb, Outcome, PoolThread, Ref, Scheduled,
+    Servant, Upcall, WeakOrb,
 };
 use oxorb_object::SystemException;
+use oxorb_rt::Priority;
 
 use crate::buckets::Buckets;
 use crate::etherealizer::Etherealizer;
@@ -390,6 +391,10 @@ impl Adapter for RootAdapter {
 
     fn large_payloads(&self, key: &[u8]) -> Option<LargePayloads> {
         self.look_into(key, |pass, _| pass.poa.policies.large_payloads)
+    }
+
+    fn lane_of(&self, key: &[u8], priority: Option<Priority>) -> Option<PoolThread> {
+        self.look_into(key, |pass, key| pass.lane_of(key, priority))
     }
 
     fn look_at_running(&self, look: &mut dyn FnMut(&[u8])) {

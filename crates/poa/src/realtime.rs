@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use oxorb_core::lock::Mutex;
 use oxorb_core::{
-    Interface, Orb, Raised, Ref, Running, Servant, ServedBy, ThreadpoolLanes, Upcall,
+    Interface, Orb, PoolThread, Raised, Ref, Running, Servant, ServedBy, ThreadpoolLanes, Upcall,
 };
 use oxorb_object::{
-    CompletionStatus, PriorityModel, PriorityModelPolicy, RtPolicyValue, SystemException,
-    TaggedComponent, minor, policies_component,
+    CompletionStatus, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy,
+    RtPolicyValue, SystemException, TaggedComponent, minor, policies_component,
 };
 use oxorb_rt::Priority;
 
@@ -211,6 +211,29 @@ impl Pass {
         Some((band.low, band.high))
     }
 
+    /// Returns the threads that serve requests for the object of `key` at the caller's `priority`; `None` if these are
+    /// the ORB's own.
+    pub(crate) fn lane_of(&self, key: Key<'_>, priority: Option<Priority>) -> Option<PoolThread> {
+        let pool = self.poa.policies.realtime.threadpool?;
+        let realtime = self.poa.realtime.as_ref();
+        let Some(lanes) = realtime.and_then(|realtime| realtime.lane_priorities()) else {
+            return Some(PoolThread::of(pool));
+        };
+        let (model, of_all) = self.poa.model()?;
+        let priority = match model {
+            PriorityModel::ClientPropagated => priority.unwrap_or(of_all),
+            PriorityModel::ServerDeclared => match self.find_active(key) {
+                Some(object) => object.priority.unwrap_or(of_all),
+                None => {
+                    let id = self.poa.id_in(key);
+                    let own = id.and_then(|id| self.poa.own_priority(id.as_bytes()));
+                    own.unwrap_or(of_all)
+                }
+            },
+        };
+        Some(PoolThread::of_lane(pool, lane_at(lanes, self.band(priority), priority)))
+    }
+
     /// Sets the priority of an object for a call without a message on the calling thread, until the
     /// result is dropped.
     ///
@@ -277,6 +300,10 @@ impl Pass {
         let Some(pool) = self.poa.policies.realtime.threadpool else {
             return Ok(None);
         };
+        // At a shared port, requests for objects of other lanes were passed to these lanes before.
+        if upcall.orb().options().realtime.lanes_on_one_port {
+            return Ok(None);
+        }
         match upcall.port_of() {
             Some(port) if port != pool => {}
             Some(_) | None => return Ok(None),
@@ -347,6 +374,34 @@ fn transformed(orb: &Orb, priority: Priority, key: Key<'_>) -> Result<Priority, 
         Key::Transient { id, .. } | Key::Persistent { id, .. } => transform.inbound(priority, id),
     };
     inbound.ok_or(refused)
+}
+
+/// Returns the priorities of the requests that a lane serves: from its own to the one below the next lane. Those of the
+/// least urgent lane begin at 0.
+fn band_of_lane(lanes: &[Priority], lane: Priority) -> PriorityBand {
+    let (least, most) = EVERY_PRIORITY;
+    let is_least = lanes.iter().all(|other| *other >= lane);
+    let next = lanes.iter().filter(|other| **other > lane).min();
+    PriorityBand {
+        low: if is_least { least } else { lane.get() },
+        high: next.map_or(most, |next| next.get() - 1),
+    }
+}
+
+/// Returns the index of the lane that serves requests at `priority`: the most urgent one that is not more urgent than
+/// the requests, or else the least urgent one. If lanes have priorities within `band`, it is one of these.
+fn lane_at(lanes: &[Priority], band: Option<(i16, i16)>, priority: Priority) -> usize {
+    let is_within = |lane: Priority| {
+        let (low, high) = band.unwrap_or(EVERY_PRIORITY);
+        (low..=high).contains(&lane.get())
+    };
+    let any_within = lanes.iter().any(|lane| is_within(*lane));
+    let is_eligible = |&lane: &usize| !any_within || is_within(lanes[lane]);
+    let eligible = (0..lanes.len()).filter(is_eligible);
+    let not_more_urgent = eligible.clone().filter(|&lane| lanes[lane] <= priority);
+    let most_urgent = not_more_urgent.max_by_key(|&lane| lanes[lane]);
+    let least_urgent = || eligible.min_by_key(|&lane| lanes[lane]);
+    most_urgent.or_else(least_urgent).unwrap_or(0)
 }
 
 /// Operations of `RTPortableServer::POA`: object-specific priorities under the server-declared
@@ -490,7 +545,7 @@ impl Poa {
         let inner = &self.inner;
         let realtime = &inner.policies.realtime;
         let mut components = inner.components.clone();
-        components.extend(self.published(id));
+        components.extend(self.published(orb, id));
         let over = inner.policies.over();
         let Some(pool) = realtime.threadpool else {
             return Ok(orb.create_reference_with(type_id, key, &components, over)?);
@@ -511,15 +566,34 @@ impl Poa {
         reference.map_err(|error| PoaError::System(error.into()))
     }
 
+    /// Returns the bands in references to an object: those of the POA or, if lanes share a port, one for each lane that
+    /// may serve the object. Clients then use a connection for each lane, so that no request arrives at another lane.
+    fn published_bands(&self, orb: &Orb, id: &ObjectId) -> Option<PriorityBands> {
+        let own = self.inner.policies.realtime.priority_bands;
+        if own.is_some() || !orb.options().realtime.lanes_on_one_port {
+            return own;
+        }
+        let lanes = self.inner.realtime.as_ref()?.lane_priorities()?;
+        let declared = match self.inner.model()? {
+            (PriorityModel::ServerDeclared, _) => self.inner.declared(id.as_bytes()),
+            (PriorityModel::ClientPropagated, _) => None,
+        };
+        let may_serve =
+            |band: &PriorityBand| declared.is_none_or(|priority| band.contains(priority.get()));
+        let bands = lanes.iter().map(|lane| band_of_lane(lanes, *lane));
+        let bands: Vec<PriorityBand> = bands.filter(may_serve).collect();
+        PriorityBands::new(&bands).ok()
+    }
+
     /// Returns the TAG_POLICIES component of an object. The policies are in TAO's order, with the
     /// model last.
-    fn published(&self, id: &ObjectId) -> Option<TaggedComponent> {
+    fn published(&self, orb: &Orb, id: &ObjectId) -> Option<TaggedComponent> {
         let realtime = &self.inner.policies.realtime;
         let mut values = Vec::new();
         values.extend(
             realtime.client_protocols.map(|list| RtPolicyValue::ClientProtocols(list.to_vec())),
         );
-        values.extend(realtime.priority_bands.map(RtPolicyValue::Bands));
+        values.extend(self.published_bands(orb, id).map(RtPolicyValue::Bands));
         if let Some(policy) = realtime.priority_model {
             let declared = match policy.model {
                 PriorityModel::ServerDeclared => self.inner.declared(id.as_bytes()),
@@ -531,5 +605,35 @@ impl Poa {
             }));
         }
         (!values.is_empty()).then(|| policies_component(&values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_belongs_to_the_most_urgent_lane_that_is_not_more_urgent() {
+        let lanes = [20, 10, 30].map(|value| Priority::new(value).unwrap());
+        let at = |band, priority| lane_at(&lanes, band, Priority::new(priority).unwrap());
+        let whole = [0, 10, 15, 20, 29, 30, 32_767].map(|priority| at(None, priority));
+        assert_eq!(whole, [1, 1, 1, 0, 0, 2, 2]);
+        // A band without a lane does not limit the lanes.
+        assert_eq!(at(Some((1, 5)), 3), 1);
+        // The priority of the only lane within a band may be higher than that of the request.
+        assert_eq!(at(Some((25, 40)), 26), 2);
+        assert_eq!(at(Some((10, 20)), 32), 0);
+    }
+
+    #[test]
+    fn the_bands_of_lanes_contain_each_priority_once() {
+        let lanes = [20, 10, 30].map(|value| Priority::new(value).unwrap());
+        let bands = lanes.map(|lane| band_of_lane(&lanes, lane));
+        assert_eq!(bands.map(|band| (band.low, band.high)), [(20, 29), (0, 19), (30, 32_767)]);
+        for priority in [0, 9, 10, 19, 20, 29, 30, 32_767] {
+            let within = bands.iter().position(|band| band.contains(priority));
+            let lane = lane_at(&lanes, None, Priority::new(priority).unwrap());
+            assert_eq!(within, Some(lane), "{priority}");
+        }
     }
 }

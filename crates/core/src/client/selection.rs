@@ -192,6 +192,11 @@ impl Selection {
         Selection::among(profiles, &RealTimePolicies::default(), None).ok()
     }
 
+    /// Returns the priority that travels with a request.
+    pub(crate) fn priority(&self) -> Option<Priority> {
+        self.priority
+    }
+
     /// Returns the priority and quality of service that travel with a request.
     pub(crate) fn announced(&self, route: &Route) -> AnnouncedPriority {
         let scheduled = route.scheduled.as_ref();

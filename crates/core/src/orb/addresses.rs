@@ -11,7 +11,7 @@ use super::initial::PublishedReference;
 use crate::SetupError;
 use crate::monitoring::LogLevel;
 use crate::policy::ProtocolList;
-use crate::reference::{OwnAddress, PublishedAddress};
+use crate::reference::{LaneOf, OwnAddress, PublishedAddress};
 use crate::server::Lane;
 use crate::{Ref, SettingError, ThreadpoolError, ThreadpoolId};
 
@@ -87,7 +87,8 @@ impl Orb {
     /// or the one lane of a pool without lanes. For the object adapter.
     ///
     /// In a pool with lanes, every address is published with the priority of its lane, as TAO does (TAO_TAG_ENDPOINTS);
-    /// clients that do not know that component use the first address.
+    /// clients that do not know that component use the first address. If lanes share the ORB's ports, the reference has
+    /// the addresses of the ORB, without priorities.
     ///
     /// # Errors
     /// [`ThreadpoolError::Unknown`]; [`ThreadpoolError::BadParameter`] if no lane is wanted, or none listens as `over`
@@ -101,12 +102,18 @@ impl Orb {
         components: &[TaggedComponent],
         over: Over,
     ) -> Result<Ref, ThreadpoolError> {
+        const NO_LANE: &str = "no lane of the threadpool serves this priority";
+        if self.options().realtime.lanes_on_one_port {
+            let found = self.pools().has_lane(pool, wanted);
+            return match found.ok_or(ThreadpoolError::Unknown(pool))? {
+                true => Ok(self.create_reference_with(type_id, key, components, over)?),
+                false => Err(ThreadpoolError::BadParameter(NO_LANE)),
+            };
+        }
         let found = self.inner.server.pools.addresses(pool, wanted);
         let found = found.ok_or(ThreadpoolError::Unknown(pool))?;
         if found.addresses.is_empty() {
-            return Err(ThreadpoolError::BadParameter(
-                "no lane of the threadpool serves this priority",
-            ));
+            return Err(ThreadpoolError::BadParameter(NO_LANE));
         }
         let native = self.options().native_chars;
         let reference = PublishedReference::new(type_id, key, components, native);
@@ -161,6 +168,26 @@ impl Orb {
         self.inner.server.own_address(address)
     }
 
+    /// Classifies an address of the object of a key. If lanes share the ORB's ports, the object determines the lane.
+    pub(crate) fn own_address_of(&self, address: &Address, key: &[u8]) -> OwnAddress {
+        let own = self.own_address(address);
+        if self.options().realtime.lanes_on_one_port
+            && matches!(own, OwnAddress::Orb)
+            && let Some(lane) = self.lane_of(key, None)
+            && let Some(at) = self.inner.server.own_place(address)
+        {
+            return OwnAddress::Lane(lane, at);
+        }
+        own
+    }
+
+    /// Returns the lane that serves requests for the object of a key at a caller's priority; `None` if the ORB's own
+    /// threads serve them.
+    pub(crate) fn lane_of(&self, key: &[u8], priority: Option<Priority>) -> Option<LaneOf> {
+        let found = self.adapter()?.lane_of(key, priority)?;
+        Some(LaneOf { pool: found.pool.0, lane: found.lane as u32 })
+    }
+
     fn published(&self) -> Result<&[PublishedAddress], SetupError> {
         if let Some(addresses) = self.inner.server.published.get() {
             return Ok(addresses);
@@ -174,14 +201,17 @@ impl Orb {
             self.server().start_modules(self.shared())?;
             let lane = || Lane::of_orb(self);
             let open = self.inner.server.listeners.open(self, &wanted, lane)?;
-            let mut addresses = Vec::new();
+            let (mut addresses, mut own) = (Vec::new(), Vec::new());
             for endpoint in &open {
+                let transport = self.options().protocol_at(endpoint)?.transport();
                 for address in self.shared().addresses_of(endpoint)? {
                     if !addresses.contains(&address) {
                         addresses.push(address);
+                        own.push(transport.own_address(endpoint));
                     }
                 }
             }
+            let _ = self.inner.server.own_places.set(own);
             let _ = self.inner.server.published.set(addresses);
         }
         Ok(self.inner.server.published.get().expect("set above"))

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use oxorb_giop::{Frame, Inbox};
 use oxorb_object::ServiceContexts;
+use oxorb_rt::Priority;
+use oxorb_transport::Link;
 
 use super::{Inner, Orb};
 use crate::options::PoolThread;
+use crate::reference::LaneOf;
 use crate::scheduler::Scheduled;
 use crate::scheduler::budget::Described;
 use crate::server::{
@@ -60,6 +63,22 @@ impl Host for Orb {
 
     fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>> {
         self.inner.server.pools.lane(picked)
+    }
+
+    fn lane_of(&self, key: &[u8], priority: Option<Priority>) -> Option<LaneOf> {
+        Orb::lane_of(self, key, priority)
+    }
+
+    fn lane_named(&self, name: LaneOf) -> Option<Arc<Lane>> {
+        self.inner.server.pools.named(name)
+    }
+
+    fn extreme_lanes(&self) -> Option<(Arc<Lane>, Arc<Lane>)> {
+        self.inner.server.pools.extremes()
+    }
+
+    fn set_up_for(&self, lane: &Arc<Lane>, link: &dyn Link, tag: u32) {
+        self.inner.server.pools.set_up(lane, link, tag);
     }
 
     fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], contexts: &ServiceContexts<'_>) {

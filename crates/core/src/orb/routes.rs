@@ -5,7 +5,7 @@ use oxorb_object::{Ior, SystemException};
 use super::Orb;
 use crate::client::Selection;
 use crate::options::{ClientConnections, Collocation};
-use crate::reference::{Route, RouteProfile};
+use crate::reference::{LaneOf, Route, RouteProfile};
 
 impl Orb {
     /// Reads the profiles of an IOR, and finds where they lead.
@@ -13,7 +13,7 @@ impl Orb {
         let (shared, client) = (self.shared(), self.client());
         let mut route = Route::parse(
             shared,
-            |address| self.own_address(address),
+            |address, key| self.own_address_of(address, key),
             |protocol, address, agreed| client.peer(shared, protocol, address, agreed),
             ior,
         )?;
@@ -33,6 +33,24 @@ impl Orb {
     }
 }
 
+impl Orb {
+    /// Reports whether the calling thread belongs to the lane that serves calls to the object of `key`: to `lane`, or
+    /// to the lane of the call's priority if lanes share an address.
+    #[inline]
+    fn is_in_lane(&self, lane: LaneOf, key: &[u8], selection: Option<&Selection>) -> bool {
+        let Some(here) = self.serving_lane() else {
+            return false;
+        };
+        match self.options().realtime.lanes_on_one_port {
+            false => here == lane,
+            true => {
+                let priority = selection.and_then(Selection::priority);
+                here.pool == lane.pool && self.lane_of(key, priority) == Some(here)
+            }
+        }
+    }
+}
+
 impl Route {
     /// Returns a profile of this process whose requests may run in the calling thread, with its index. Requests of a
     /// lane run in the lane's threads only, as in TAO: a call from any other thread goes through the lane.
@@ -48,7 +66,7 @@ impl Route {
             (_, None) => false,
             (_, Some(lane)) => {
                 orb.options().collocation != Collocation::None
-                    && orb.serving_lane() == Some(lane)
+                    && orb.is_in_lane(lane, &profile.key, selection)
                     && selection.is_none_or(|selection| selection.admits(*index))
             }
         })

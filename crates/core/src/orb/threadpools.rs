@@ -18,7 +18,8 @@ impl Orb {
     /// hosts of the ORB's own endpoints. If those endpoints have fixed ports, lanes get the ports that follow them, in
     /// the order in which threadpools are created and their lanes are given; otherwise the system chooses the ports.
     /// With `-ORBListenEndpoints iiop://:5000` the lanes of a first pool of two get 5001 and 5002, the first lane of
-    /// the next pool 5003.
+    /// the next pool 5003. With the option LanesOnOnePort all lanes share the ORB's own endpoints, which are opened if
+    /// they are not open yet.
     ///
     /// ```
     /// use oxorb_core::{Options, Orb, Threadpool};
@@ -43,7 +44,15 @@ impl Orb {
         }
         self.shared().lock_memory();
         self.server().start_modules(self.shared())?;
-        self.pools().create(self, plan)
+        let pool = self.pools().create(self, plan)?;
+        // The acceptors start after the lanes, so that they know the priorities of these.
+        if self.options().realtime.lanes_on_one_port
+            && let Err(error) = self.listen()
+        {
+            let _ = self.destroy_threadpool(pool);
+            return Err(error.into());
+        }
+        Ok(pool)
     }
 
     /// Ends a threadpool (`destroy_threadpool`): closes its endpoints, lets running requests finish, sends clients
@@ -66,7 +75,7 @@ impl Orb {
     /// at the next start. For the object adapter.
     #[doc(hidden)]
     pub fn has_fixed_ports(&self, pool: Option<ThreadpoolId>) -> bool {
-        let Some(pool) = pool else {
+        let Some(pool) = pool.filter(|_| !self.options().realtime.lanes_on_one_port) else {
             let listen = &self.options().listen;
             return !listen.is_empty() && listen.iter().all(|at| self.options().is_fixed(at));
         };

@@ -104,11 +104,11 @@ impl RouteProfile {
 }
 
 impl Route {
-    /// Parses the usable profiles. `own` classifies addresses: the ORB's own ones become local. `peer` returns the
-    /// server at other addresses.
+    /// Parses the usable profiles. `own` classifies addresses of an object with a key: the ORB's own ones become local.
+    /// `peer` returns the server at other addresses.
     pub(crate) fn parse(
         shared: &Shared,
-        own: impl Fn(&Address) -> OwnAddress,
+        own: impl Fn(&Address, &[u8]) -> OwnAddress,
         peer: impl Fn(&Arc<Protocol>, &Address, Option<CodeSetContext>) -> Arc<Peer>,
         ior: &Ior,
     ) -> Result<Route, SystemException> {
@@ -149,7 +149,7 @@ impl Route {
                     break;
                 }
                 let peer = |at| peer(protocol, at, agreed);
-                let (peer, lane) = match own(&address) {
+                let (peer, lane) = match own(&address, &key) {
                     OwnAddress::No => (Some(peer(&address)), None),
                     OwnAddress::Orb if options.collocation == Collocation::None => {
                         (Some(peer(&address)), None)

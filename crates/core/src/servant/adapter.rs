@@ -1,8 +1,10 @@
 //! The trait through which this crate calls the object adapter, the only layer above it that it calls.
 
+use oxorb_rt::Priority;
+
 use crate::policy::LargePayloads;
 use crate::scheduler::budget::Described;
-use crate::{Orb, Outcome, Ref, Scheduled, Servant, Upcall};
+use crate::{Orb, Outcome, PoolThread, Ref, Scheduled, Servant, Upcall};
 
 /// Finds the servant of an object key and lets it answer.
 ///
@@ -55,6 +57,17 @@ pub trait Adapter: Send + Sync + 'static {
     /// serves many of them.
     fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
         let _ = (key, look);
+    }
+
+    /// Returns the lane that serves requests for the object of a key at the priority of a caller, or the threads of a
+    /// threadpool without lanes. `None` if the ORB's own threads serve them, or if the object's POA does not exist.
+    ///
+    /// Without a `priority`, the lane is that of requests whose callers have no priority. Takes a lock only for an
+    /// object that is not active and has a priority of its own. Called for each connection and each request if lanes
+    /// share a port.
+    fn lane_of(&self, key: &[u8], priority: Option<Priority>) -> Option<PoolThread> {
+        let _ = (key, priority);
+        None
     }
 
     /// Passes to `look` the id of the object whose request the calling thread runs, if any, for

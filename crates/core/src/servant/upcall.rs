@@ -259,8 +259,8 @@ impl<'r> Upcall<'r> {
     }
 
     /// Returns the threadpool whose port received the request, 0 for the ORB's own port. `None` if the request came
-    /// from this process or over a connection that this side opened, or if a [filter](crate::ThreadFilter) picked its
-    /// thread. For the object adapter. Costs nothing unless called.
+    /// from this process or over a connection that this side opened, or if a [filter](crate::ThreadFilter), or its
+    /// object at a shared port, picked its thread. For the object adapter. Costs nothing unless called.
     pub fn port_of(&self) -> Option<ThreadpoolId> {
         let came = self.sink.is_wire().then(crate::server::pool_of_request);
         came.flatten().map(ThreadpoolId)

@@ -4,6 +4,7 @@
 //! reader (the lane's, or the connection's own)
 //!   reads a request -> the application's filters, in order: does one of them pick a lane?
 //!                   -> otherwise by its operation  (modules.rs) a dispatching module of the run-time scheduler?
+//!                   -> otherwise by its object, if lanes share a port: does it belong to another lane?
 //!                   -> otherwise the lane's    Serving: itself; its queue; a thread for each
 //!   takes it off the connection, reads on     -> AssignedRequest: own octets, own reply, the connection's Turn to write
 //! ```
@@ -15,8 +16,9 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use oxorb_giop::{Message, MessageType, Request};
+use oxorb_giop::{Message, MessageType, Request, caller_priority};
 use oxorb_object::{SystemException, Urgency};
+use oxorb_rt::Priority;
 
 use super::connection::Connection;
 use super::connection_owner::ConnectionOwner;
@@ -92,7 +94,7 @@ pub(super) fn assign(
 enum Assigned<'o> {
     Lane {
         lane: Arc<Lane>,
-        /// Whether a filter has chosen the lane.
+        /// Whether a filter has chosen the lane, or the object has if lanes share a port.
         picked: bool,
         octets: usize,
         urgency: Option<Urgency>,
@@ -135,8 +137,12 @@ fn assigned<'o>(
         see_to_connection(orb, &mut caller, &request, key);
         return Ok(Some(Assigned::Module(modules, due)));
     }
-    let by_filter = picked.is_some();
-    let demoted = match by_filter {
+    let picked = match picked {
+        None => other_lane(orb, owner, &caller, &request, key)?,
+        picked => picked,
+    };
+    let is_picked = picked.is_some();
+    let demoted = match is_picked {
         true => None,
         false => demoted(orb, owner, context, &caller, &request, key),
     };
@@ -148,11 +154,41 @@ fn assigned<'o>(
     let dropping = Dropping::of(&lane.plan.drops, &request);
     Ok(Some(Assigned::Lane {
         lane,
-        picked: by_filter,
+        picked: is_picked,
         octets: frame.header.total(),
         urgency,
         dropping,
     }))
+}
+
+/// Returns the lane that serves a request, if lanes share a port and the request has arrived over a connection of
+/// another lane or of the ORB's own threads. `None` for an object in no threadpool, and for a connection that this side
+/// opened: the thread that has read the request serves it.
+///
+/// # Errors
+/// TRANSIENT: the threadpool was destroyed, or as many requests of the connection as may run at one time are in other
+/// threads. One client thus does not fill the queue of a lane.
+fn other_lane(
+    orb: &impl Host,
+    owner: &ConnectionOwner,
+    caller: &Caller<'_>,
+    request: &Request<'_>,
+    key: &[u8],
+) -> Result<Option<Arc<Lane>>, SystemException> {
+    let options = orb.options();
+    if !options.realtime.lanes_on_one_port || caller.common.pool.is_none() {
+        return Ok(None);
+    }
+    let priority = caller_priority(&request.contexts);
+    let priority = priority.and_then(|priority| Priority::new(priority).ok());
+    let Some(name) = orb.lane_of(key, priority).filter(|name| owner.lane_name() != Some(*name))
+    else {
+        return Ok(None);
+    };
+    if caller.common.status.kept() >= options.max_requests_per_connection {
+        return Err(raise::REQUESTS_BUFFERED);
+    }
+    orb.lane_named(name).map(Some).ok_or(raise::NO_SERVING_THREAD)
 }
 
 /// Returns the lane that serves a request because the request is beyond its budget.
@@ -230,6 +266,10 @@ impl Connection {
     ) -> Option<AssignedRequest> {
         let most = orb.options().max_requests_per_connection;
         if most <= 1 || self.common.status.kept() + 1 >= most {
+            return None;
+        }
+        // The thread that serves the connection passes its requests to their lanes.
+        if orb.options().realtime.lanes_on_one_port {
             return None;
         }
         let is_request = self.inbox.peek_frame().is_some_and(|frame| {

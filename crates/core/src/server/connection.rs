@@ -58,8 +58,8 @@ pub(crate) struct Connection {
 #[derive(Clone)]
 pub(crate) struct ConnectionShared {
     pub(crate) status: Arc<Status>,
-    /// Threadpool whose port accepted the connection; 0 for the ORB's own. `None` if this side opened the connection,
-    /// or if a filter has chosen the request's threads.
+    /// Threadpool whose port accepted the connection, or whose lane received it at a shared port; 0 for the ORB's own.
+    /// `None` if this side opened the connection, or if a filter or the object has chosen the request's threads.
     pub(crate) pool: Option<u32>,
     /// Policy about large payloads, for objects without one.
     pub(crate) payloads: LargePayloads,
@@ -187,6 +187,20 @@ impl Connection {
             sink: Sink::to_link_with(Arc::clone(&self.link), buffers.write).of(&self.common.status),
             memory: Some(buffers.memory),
             ..self
+        }
+    }
+
+    /// Takes over octets that were read from the link before the connection had a thread.
+    pub(super) fn received(&mut self, orb: &impl Parts, octets: &[u8]) {
+        let mut rest = octets;
+        while !rest.is_empty() {
+            let (buffer, room) = self.inbox.room();
+            let (now, later) = rest.split_at(room.min(rest.len()));
+            buffer.extend_from_slice(now);
+            rest = later;
+        }
+        if !octets.is_empty() {
+            self.came(orb, octets.len());
         }
     }
 
@@ -337,7 +351,7 @@ impl Connection {
     }
 
     /// Takes the request that the inbox announces off the connection, which this thread continues
-    /// to read. `picked` if a filter has chosen the request's threads.
+    /// to read. `picked` if a filter or the object has chosen the request's threads.
     pub(super) fn detach(&mut self, options: &Options, picked: bool) -> Connection {
         let status = &self.common.status;
         if let Ok(request) = Request::parse(&self.inbox.frame()) {

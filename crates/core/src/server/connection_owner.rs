@@ -7,6 +7,7 @@ use super::followers::Followers;
 use super::host::Host;
 use super::lane::Lane;
 use super::per_connection;
+use crate::reference::LaneOf;
 use crate::shared::Shared;
 
 /// Owner of a connection after another thread has served it.
@@ -41,6 +42,12 @@ impl ConnectionOwner {
             ConnectionOwner::Thread(lane) => lane.as_ref(),
             ConnectionOwner::Lane(lane) => Some(lane),
         }
+    }
+
+    /// Returns the name of the lane of a threadpool, if there is one.
+    pub(super) fn lane_name(&self) -> Option<LaneOf> {
+        let plan = &self.lane()?.plan;
+        (plan.pool != 0).then_some(LaneOf { pool: plan.pool, lane: plan.lane })
     }
 
     /// Returns the lane that serves requests beyond their budgets, if that is another lane and has a queue.

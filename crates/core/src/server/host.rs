@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use oxorb_giop::{Frame, Inbox};
 use oxorb_object::ServiceContexts;
+use oxorb_rt::Priority;
+use oxorb_transport::Link;
 
 use super::Sink;
 use super::connection::Connection;
@@ -15,6 +17,7 @@ use super::registry::Registry;
 use super::session::{Caller, SessionStep};
 use super::takeover::Takeover;
 use crate::options::{Options, PoolThread};
+use crate::reference::LaneOf;
 use crate::scheduler::Scheduled;
 use crate::scheduler::budget::Described;
 use crate::shared::Shared;
@@ -67,6 +70,20 @@ pub(crate) trait Host: Parts + Clone {
 
     /// Returns the lane that a filter has chosen, if it exists.
     fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>>;
+
+    /// Returns the name of the lane that serves requests for a key's object at a caller's priority; `None` if the ORB's
+    /// own threads serve them.
+    fn lane_of(&self, key: &[u8], priority: Option<Priority>) -> Option<LaneOf>;
+
+    /// Returns a lane of a threadpool by its name, if it exists. Takes no lock.
+    fn lane_named(&self, name: LaneOf) -> Option<Arc<Lane>>;
+
+    /// Returns the least urgent and the most urgent lane of all threadpools, if there are any. Takes no lock.
+    fn extreme_lanes(&self) -> Option<(Arc<Lane>, Arc<Lane>)>;
+
+    /// Applies the properties of a lane's connections to one that another thread accepted. `tag` identifies its
+    /// protocol.
+    fn set_up_for(&self, lane: &Arc<Lane>, link: &dyn Link, tag: u32);
 
     /// Considers a client's offer of its connection, made with its request to the object of `key`.
     fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], contexts: &ServiceContexts<'_>);

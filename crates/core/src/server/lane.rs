@@ -365,12 +365,13 @@ impl Lane {
         }
     }
 
-    /// Adopts a new connection.
+    /// Adopts a new connection, with the octets that were read from it.
     pub(crate) fn adopt(
         self: &Arc<Self>,
         orb: &impl Host,
         admitted: AdmittedConnection,
         link: Arc<dyn Link>,
+        octets: &[u8],
     ) -> io::Result<()> {
         let id = admitted.id;
         link.set_read_timeout(Some(orb.options().worker_stay))?;
@@ -389,6 +390,7 @@ impl Lane {
         if self.plan.serving == Serving::ThreadPerConnection {
             let owner = ConnectionOwner::Thread(Some(Arc::clone(self)));
             connection.can_be_taken_over(orb, &owner);
+            connection.received(orb, octets);
             return self.spawn(orb, move |_, orb| {
                 per_connection::begin(orb, &owner, connection);
             });
@@ -396,6 +398,7 @@ impl Lane {
         if self.plan.serving == Serving::Reader && !self.polls_alone() {
             connection.can_be_taken_over(orb, &ConnectionOwner::Lane(Arc::clone(self)));
         }
+        connection.received(orb, octets);
         connection.armed = true;
         self.put(connection);
         let added = self.reactor.add(&link, Token(id), self.arming());
@@ -405,13 +408,28 @@ impl Lane {
             connection.give_back_buffers();
         }
         added?;
-        // The reactor does not report octets that the link has already read, so a thread must serve the connection now.
-        if link.pending()
+        // The reactor does not report octets that were already read, so a thread must serve the connection now.
+        if (link.pending() || !octets.is_empty())
             && let Some(connection) = self.take(id)
         {
-            self.give(connection);
+            self.give_received(connection, octets.len());
         }
         Ok(())
+    }
+
+    /// Queues a connection from which `octets` octets were read. In the lane's queue, threads that other lanes lend can
+    /// take the connection, too: the reactor, at which they look otherwise, does not report these octets.
+    fn give_received(&self, mut connection: Connection, octets: usize) {
+        let is_queued = octets > 0 && self.plan.serving == Serving::Reader;
+        match self.queue.as_ref().filter(|_| is_queued) {
+            None => self.give(connection),
+            Some(queue) => {
+                let (urgency, _) = connection.next_place(self.plan.order, &self.plan.drops);
+                queue.reserve_anyway(octets);
+                queue.push(LaneWork::Connection(connection), octets, urgency);
+                self.wake_somebody();
+            }
+        }
     }
 
     /// Applies the lane's packet properties to a connection. A refusal of busy polling is not an error; it is reported
@@ -491,15 +509,35 @@ impl Lane {
             return Ok(WaitResult::Served);
         }
         if self.plan.serving == Serving::Reader
-            && let Some(work) = self.queue.as_ref().and_then(Queue::pop)
+            && let Some(queue) = &self.queue
+            && let Some(work) = queue.pop()
         {
             self.goes(orb);
+            // Several wake-ups may have been merged into the one that woke this thread.
+            if !queue.is_idle() {
+                self.wake_somebody();
+            }
             self.serve_work(orb, owner, work);
             self.comes_back();
+            // At a shared port, clients of other lanes can keep the queue filled. The connections of this lane must not
+            // wait until it is empty.
+            if orb.options().realtime.lanes_on_one_port {
+                self.serve_report(orb, owner, Duration::ZERO)?;
+            }
             return Ok(WaitResult::Served);
         }
         let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.min(TICK));
-        let Some(Token(id)) = self.reactor.wait_one(tick)? else {
+        self.serve_report(orb, owner, tick)
+    }
+
+    /// Waits for a report of the reactor, and serves the connection that it names.
+    fn serve_report(
+        self: &Arc<Self>,
+        orb: &impl Host,
+        owner: &ConnectionOwner,
+        limit: Duration,
+    ) -> io::Result<WaitResult> {
+        let Some(Token(id)) = self.reactor.wait_one(limit)? else {
             return Ok(WaitResult::Nothing);
         };
         self.goes(orb);
@@ -746,3 +784,50 @@ impl Drop for Alive {
 
 /// Stack size of threads without a configured one, which is Rust's default.
 const STACK: usize = 2 << 20;
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use oxorb_transport::mem;
+
+    use super::*;
+    use crate::{Options, Orb};
+
+    /// Returns a connection whose client has closed it.
+    fn ended(orb: &impl Host) -> Connection {
+        let (server, client) = mem::pair(64);
+        drop(client);
+        let link: Arc<dyn Link> = Arc::new(server);
+        let admitted = orb.registry().admit(&link, orb.options()).ok().unwrap();
+        Connection::new(orb.options(), admitted, link, Some(1))
+    }
+
+    fn is_woken(lane: &Lane) -> bool {
+        let reports = lane.reactor.poll_fd().unwrap();
+        oxorb_sys::poll::readable(reports, Some(Duration::ZERO)).unwrap()
+    }
+
+    /// Wake-ups of threads that have not run yet are merged.
+    #[test]
+    fn a_thread_that_takes_work_off_the_queue_wakes_another_one_if_there_is_more() {
+        let orb = Orb::new(Options::default());
+        let plan = Plan { static_threads: 2, queue: Some((8, 1024)), ..Plan::default() };
+        let lane = Arc::new(Lane::new(plan, Reserve::default()).unwrap());
+        let owner = ConnectionOwner::Lane(Arc::clone(&lane));
+        let queue = lane.queue.as_ref().unwrap();
+        for _ in 0..2 {
+            lane.comes_back();
+            queue.reserve_anyway(0);
+            queue.push(LaneWork::Connection(ended(&orb)), 0, None);
+        }
+        for is_more in [true, false] {
+            assert!(!is_woken(&lane));
+            assert!(matches!(lane.turn(&orb, &owner), Ok(WaitResult::Served)));
+            assert_eq!(is_woken(&lane), is_more);
+            if is_more {
+                // The other thread forgets its wake-up when it returns from its wait.
+                assert!(lane.reactor.wait_one(Duration::ZERO).unwrap().is_none());
+            }
+        }
+        orb.shutdown(true).unwrap();
+    }
+}

@@ -17,7 +17,8 @@ use super::Sink;
 use super::host::Host;
 use super::lane::Lane;
 use super::per_connection;
-use super::registry::Refused;
+use super::reception::Reception;
+use super::registry::{AdmittedConnection, Refused};
 use crate::policy::{self, ProtocolList};
 use crate::protocol::Protocol;
 use crate::threads::lock::Mutex;
@@ -35,6 +36,8 @@ pub(crate) struct Listeners {
     open: Mutex<Vec<Listener>>,
     /// Lane that serves accepted connections; unset for a thread per connection.
     lane: OnceLock<Arc<Lane>>,
+    /// Reception of accepted connections, if lanes share the endpoints.
+    reception: OnceLock<Arc<Reception>>,
     setup: Arc<Setup>,
 }
 
@@ -100,11 +103,18 @@ impl Listeners {
         if let Some(lane) = &lane {
             let _ = self.lane.set(Arc::clone(lane));
         }
+        let shared = orb.options().realtime.lanes_on_one_port && !acceptors.is_empty();
+        let reception = shared.then(|| Reception::start(orb, lane.as_ref())).transpose();
+        let reception = reception.map_err(OpenError::Threads)?;
+        if let Some(reception) = &reception {
+            let _ = self.reception.set(Arc::clone(reception));
+        }
         let mut real = Vec::new();
         for (protocol, acceptor) in acceptors {
             real.push(acceptor.endpoint().clone());
             let thread = {
                 let (orb, acceptor, lane) = (orb.clone(), Arc::clone(&acceptor), lane.clone());
+                let reception = reception.clone();
                 let tag = protocol.profile().tag();
                 let setup = Arc::clone(&self.setup);
                 let wire = Wire::of(protocol.messaging(), Version::V1_0); // any version understands the oldest
@@ -116,13 +126,19 @@ impl Listeners {
                 let place = Places::add(&places, acceptor.endpoint().to_string());
                 let started = builder.places(&places).spawn(move || {
                     let _place = place;
-                    accept(&orb, &*acceptor, lane.as_ref(), tag, &setup, wire);
+                    let (lane, reception) = (lane.as_ref(), reception.as_deref());
+                    accept(&orb, &*acceptor, lane, tag, &setup, wire, reception);
                 });
                 started.map_err(OpenError::Threads)?
             };
             self.open.lock().push(Listener { acceptor, thread: Some(thread) });
         }
         Ok(real)
+    }
+
+    /// Applies the properties of connections to one that another thread accepted for the lane.
+    pub(super) fn set_up(&self, link: &dyn Link, tag: u32) {
+        self.setup.apply(link, tag, self.lane.get());
     }
 
     /// Makes the system select among all acceptors at an endpoint by the DSCP of a client's first packet.
@@ -160,6 +176,9 @@ impl Listeners {
     pub(crate) fn end(&self) {
         if let Some(lane) = self.lane.get() {
             lane.stop();
+        }
+        if let Some(reception) = self.reception.get() {
+            reception.wake();
         }
     }
 
@@ -203,16 +222,25 @@ fn accept(
     tag: u32,
     setup: &Setup,
     wire: Wire,
+    reception: Option<&Reception>,
 ) {
     let indispensable = orb.options().indispensable_at(acceptor.endpoint());
     if let Some(lane) = lane {
         lane.enter_unreserved(orb.shared());
     }
+    let protocol = orb.options().protocol_at(acceptor.endpoint());
+    let handshakes = protocol.is_ok_and(|protocol| protocol.transport().is_secure());
     let mut short = false;
     loop {
+        if let Some(reception) = reception {
+            reception.expect_client(orb, handshakes);
+        }
         match acceptor.accept() {
             Ok(link) => {
                 short = false;
+                if let Some(reception) = reception {
+                    reception.take_turn(orb);
+                }
                 if link.is_protected() {
                     orb.shared().watch.handshakes.fetch_add(1, Ordering::Relaxed);
                 }
@@ -228,7 +256,11 @@ fn accept(
                 // `idle_timeout` covers systems without this option.
                 let _ = link.apply(&orb.options().connection());
                 setup.apply(&*link, tag, lane);
-                welcome(orb, acceptor.endpoint(), Arc::from(link), lane, wire);
+                let (endpoint, link): (_, Arc<dyn Link>) = (acceptor.endpoint(), Arc::from(link));
+                match reception.filter(|_| Reception::suits(&*link, wire)) {
+                    Some(reception) => reception.welcome(orb, endpoint, link, tag, wire),
+                    None => welcome(orb, endpoint, link, lane, wire),
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
             Err(error) => {
@@ -264,6 +296,18 @@ pub(crate) fn welcome(
     lane: Option<&Arc<Lane>>,
     wire: Wire,
 ) {
+    if let Some(admitted) = admit(orb, endpoint, &link, wire) {
+        serve(orb, admitted, link, &[], lane, wire);
+    }
+}
+
+/// Admits a new connection, unless access rules or limits refuse it. A refused one is closed at once.
+pub(super) fn admit(
+    orb: &impl Host,
+    endpoint: &Endpoint,
+    link: &Arc<dyn Link>,
+    wire: Wire,
+) -> Option<AdmittedConnection> {
     let access = match endpoint.access.is_open() {
         true => &orb.options().access,
         false => &endpoint.access,
@@ -275,15 +319,17 @@ pub(crate) fn welcome(
             None => format!("at {endpoint}"),
         };
         orb.shared().note(Incident::AccessDenied, || link.peer(), at);
-        return turn_away(link, wire);
+        turn_away(Arc::clone(link), wire);
+        return None;
     }
-    let admitted = match orb.registry().admit(&link, orb.options()) {
+    let admitted = match orb.registry().admit(link, orb.options()) {
         Ok(admitted) => admitted,
         Err(refused) => {
             if let Refused::Limit(incident) = refused {
                 orb.shared().note(incident, || link.peer(), String::new);
             }
-            return turn_away(link, wire);
+            turn_away(Arc::clone(link), wire);
+            return None;
         }
     };
     if let Some(peer) = &admitted.purged {
@@ -292,10 +338,22 @@ pub(crate) fn welcome(
     orb.shared().watch.accepted.fetch_add(1, Ordering::Relaxed);
     admitted.status.speak(wire);
     admitted.status.set_payloads(orb.options().payloads_at(endpoint));
+    Some(admitted)
+}
+
+/// Passes an admitted connection, with the octets that were read from it, to the thread or lane that serves it.
+pub(super) fn serve(
+    orb: &impl Host,
+    admitted: AdmittedConnection,
+    link: Arc<dyn Link>,
+    octets: &[u8],
+    lane: Option<&Arc<Lane>>,
+    wire: Wire,
+) {
     let id = admitted.id;
     let taken = match lane {
-        Some(lane) => lane.adopt(orb, admitted, Arc::clone(&link)),
-        None => per_connection::start(orb, admitted, Arc::clone(&link)),
+        Some(lane) => lane.adopt(orb, admitted, Arc::clone(&link), octets),
+        None => per_connection::start(orb, admitted, Arc::clone(&link), octets),
     };
     if let Err(error) = taken {
         // A lane that is ending returns this error, which is no incident.
@@ -341,7 +399,7 @@ fn properties(of: &ProtocolProperties, priority: Option<Priority>) -> Properties
 }
 
 /// Closes a new connection in order, so that its client tries another address.
-fn turn_away(link: Arc<dyn Link>, wire: Wire) {
+pub(super) fn turn_away(link: Arc<dyn Link>, wire: Wire) {
     Sink::without_memory(Arc::clone(&link)).part(wire);
     link.close();
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! acceptor thread (listener.rs)     one per endpoint; a link for each client
+//!      (or, if lanes share a port: reception.rs, until the first message has selected a lane)
 //!   -> a thread of its own          (per_connection.rs), or
 //!      one of a few of a lane       (lane.rs): stays while the link is busy; reserve.rs: when all are
 //!                                    reactor.rs: how they wait
@@ -51,6 +52,7 @@ mod per_connection;
 mod queue;
 mod rate_groups;
 mod reactor;
+mod reception;
 mod registry;
 mod reply_memory;
 mod reserve;

@@ -22,15 +22,17 @@ const TICK: Duration = Duration::from_secs(2);
 /// Name of the threads.
 const NAME: &str = "oxorb-conn";
 
-/// Starts the thread of one connection.
+/// Starts the thread of one connection, from which these octets were read.
 pub(crate) fn start(
     orb: &impl Host,
     admitted: AdmittedConnection,
     link: Arc<dyn Link>,
+    octets: &[u8],
 ) -> std::io::Result<()> {
     link.set_write_timeout(Some(orb.options().stall_timeout))?;
-    let connection = Connection::new(orb.options(), admitted, link, Some(0));
+    let mut connection = Connection::new(orb.options(), admitted, link, Some(0));
     connection.can_be_taken_over(orb, &ConnectionOwner::Thread(None));
+    connection.received(orb, octets);
     spawn(orb, connection)
 }
 

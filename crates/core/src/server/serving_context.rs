@@ -98,10 +98,12 @@ pub(super) fn serving<R>(
         context.handed_over.set(detached);
         let options = orb.options();
         let filtered = !options.thread_filters.is_empty();
+        let shared = options.realtime.lanes_on_one_port && !detached;
         let dispatched = orb.modules().is_some();
         let budgeted = orb.shared().budgets.is_some();
         let demotes = budgeted && !detached && owner.lowest().is_some();
-        context.assigns.set(filtered || dispatched || demotes || owner.assigns().is_some());
+        let assigned = owner.assigns().is_some();
+        context.assigns.set(filtered || shared || dispatched || demotes || assigned);
         let limited = options.max_requests_per_client.is_some();
         let counted = limited && connection.common.status.client.is_some();
         context.counted.set(counted);

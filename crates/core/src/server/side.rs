@@ -18,6 +18,8 @@ pub(crate) struct ServerSide {
     pub(crate) listeners: Listeners,
     /// Addresses of the ORB; set when the first object needs one.
     pub(crate) published: OnceLock<Vec<PublishedAddress>>,
+    /// Addresses at which this process connects to each of `published`.
+    pub(crate) own_places: OnceLock<Vec<Address>>,
     opening: Mutex<()>,
     pub(crate) pools: Pools,
     pub(crate) registry: Registry,
@@ -58,6 +60,13 @@ impl ServerSide {
             return OwnAddress::Orb;
         }
         self.pools.own_address(address)
+    }
+
+    /// Returns the address at which this process connects to an address that the ORB publishes.
+    pub(crate) fn own_place(&self, address: &Address) -> Option<Address> {
+        let own = |at: &PublishedAddress| address.leads_to(&at.address);
+        let at = self.published.get()?.iter().position(own)?;
+        self.own_places.get()?.get(at).cloned()
     }
 
     /// Returns the state of each lane: of the ORB's own threads, if connections share them, and of all threadpools.

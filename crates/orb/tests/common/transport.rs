@@ -220,6 +220,11 @@ impl Only {
     pub(crate) const CLEAR: Only = Only { name: "protocols in the clear", holds: |_| !is_tls() };
     /// Any message format over sockets, which other processes can reach.
     pub(crate) const SOCKETS: Only = Only { name: "sockets", holds: |_| !is_memory() };
+    /// GIOP over TCP or TLS.
+    pub(crate) const PORTS: Only = Only {
+        name: "GIOP over TCP or TLS",
+        holds: |protocol| protocol.messaging().is_none() && has_ports(),
+    };
     /// GIOP over any transport.
     pub(crate) const GIOP: Only =
         Only { name: "GIOP", holds: |protocol| protocol.messaging().is_none() };

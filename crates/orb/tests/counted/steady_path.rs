@@ -21,7 +21,7 @@ use oxorb::sched::level::{Criticality, Importance};
 use oxorb::sched::table::{DispatchTable, Queue, Row};
 use oxorb::sched::{DispatchModel, Dispatching, RunTimeScheduler};
 use oxorb::settings::{ClientConnections, Concurrency};
-use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, Upcall};
+use oxorb::{Builder, Interface, ObjectRef, Orb, Outcome, Servant, Upcall};
 use oxorb_core::lock;
 use oxorb_testkit::alloc::{self, allocations};
 use oxorb_testkit::process::test_name;
@@ -134,12 +134,23 @@ impl Bench {
     fn warm_over(
         endpoint: &str,
         patient: Duration,
+        combination: (Concurrency, ClientConnections),
+        scheduler: Option<Arc<RunTimeScheduler>>,
+        activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
+    ) -> Bench {
+        let server = transport::builder().listen(endpoint);
+        Bench::warm_server(server, patient, combination, scheduler, activate)
+    }
+
+    /// Warms up a bench with a server of this builder.
+    fn warm_server(
+        server: Builder,
+        patient: Duration,
         (concurrency, connections): (Concurrency, ClientConnections),
         scheduler: Option<Arc<RunTimeScheduler>>,
         activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
     ) -> Bench {
-        let server = transport::builder()
-            .listen(endpoint)
+        let server = server
             .concurrency(concurrency)
             .configure(|options| {
                 options.worker_stay = patient;
@@ -495,8 +506,20 @@ const POOLS: [Pool; 9] = [
 
 /// Returns a warm bench with private connections and a threadpool.
 fn warm_pool(pool: Pool) -> Bench {
+    warm_pool_of(transport::builder(), pool)
+}
+
+/// Returns a warm bench as [`warm_pool`] does, whose lanes share the port of the server.
+fn warm_pool_at_one_port(pool: Pool) -> Bench {
+    warm_pool_of(transport::builder().lanes_on_one_port(true), pool)
+}
+
+fn warm_pool_of(server: Builder, pool: Pool) -> Bench {
     let combination = (Concurrency::ThreadPerConnection, ClientConnections::Private);
-    Bench::warm_at(combination, |server, client, probe| {
+    let server = server.listen("iiop://127.0.0.1:0");
+    // Use a long time, so that the connection counts as busy even on a loaded machine.
+    let patient = Duration::from_secs(20);
+    Bench::warm_server(server, patient, combination, None, |server, client, probe| {
         let priority = |value| Priority::new(value).unwrap();
         let lanes = || [10, 20].map(|value| ThreadpoolLane::new(priority(value), 2));
         let with_lanes = || Threadpool::with_lanes(lanes());
@@ -546,6 +569,24 @@ fn a_ping_to_a_lane_allocates_nothing_and_takes_no_lock() {
         assert_eq!((server.allocations, server.locks), (0, 0), "server, {pool:?}");
         bench.end();
     }
+}
+
+#[test]
+fn a_ping_to_a_lane_at_a_shared_port_allocates_nothing_and_takes_no_lock() {
+    let _guard = watchdog(LONG);
+    for pool in POOLS {
+        let bench = warm_pool_at_one_port(pool);
+        bench.pings();
+        let server = bench.server_used();
+        assert_eq!((server.allocations, server.locks), (0, 0), "server, {pool:?}");
+        bench.end();
+    }
+}
+
+#[test]
+fn two_system_calls_a_ping_lane_at_a_shared_port() {
+    let test = test_name(two_system_calls_a_ping_lane_at_a_shared_port);
+    two_calls(test, Pool::Propagated, || warm_pool_at_one_port(Pool::Propagated));
 }
 
 #[test]

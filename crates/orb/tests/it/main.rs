@@ -39,6 +39,7 @@ mod metrics;
 mod metrics_port;
 mod modules;
 mod nested;
+mod one_port;
 mod oneway_batches;
 mod oneway_limits;
 mod other_messaging;

@@ -109,6 +109,15 @@ pub(super) const ALL: &[Setting] = &[
         },
     },
     Setting {
+        name: "LanesOnOnePort",
+        value: "0|1",
+        help: "Whether all lanes share the ports of -ORBListenEndpoints, which are of TCP or TLS then: the first message of a connection selects its lane, and requests for objects of other lanes are passed to these. Default 0.",
+        apply: |options, text| {
+            options.realtime.lanes_on_one_port = zero_or_one(text)?;
+            Ok(())
+        },
+    },
+    Setting {
         name: "LaneCPU",
         value: "POOL:LANE=CPU",
         help: "The only processor that threads of a lane run on, where its threadpool does not say; * for all. Default: any.",

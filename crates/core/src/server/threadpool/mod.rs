@@ -1,9 +1,10 @@
-//! Threadpools: lanes with a priority each, on ports of their own (RT-CORBA 1.2, 5.7).
+//! Threadpools: lanes with a priority each, on ports of their own or on the ORB's (RT-CORBA 1.2, 5.7).
 
 mod drops;
 mod error;
 mod front;
 mod napi;
+mod one_port;
 mod plan;
 mod steering;
 
@@ -261,6 +262,7 @@ impl Pools {
         let id = ThreadpoolId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
         plan.check_reactor(orb.shared(), id)?;
         plan.check_scheduling(orb.shared(), id)?;
+        plan.check_one_port(orb.shared())?;
         plan.check_front(orb.shared(), id)?;
         plan.warn_of_priorities(orb.shared(), id);
         let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
@@ -378,6 +380,10 @@ fn new_lane(options: &Options, plan: &Threadpool, id: ThreadpoolId, at: usize) -
     let realtime = &options.realtime;
     let (reserve, limits) = match (plan.serving, plan.buffering) {
         (Serving::Reader, Some(limits)) => (Reserve::buffering()?, Some(limits)),
+        // Requests that arrived over connections of other lanes wait in the queue.
+        (Serving::Reader, None) if realtime.lanes_on_one_port => {
+            (Reserve::default(), Some(RequestBuffering::default()))
+        }
         (Serving::Queue, limits) => (Reserve::default(), Some(limits.unwrap_or_default())),
         _ => (Reserve::default(), None),
     };
@@ -480,6 +486,7 @@ fn lane_rules(
 
 impl Pool {
     fn open(&mut self, orb: &impl Host, id: ThreadpoolId, before: u32) -> Result<(), SetupError> {
+        let shared = orb.options().realtime.lanes_on_one_port;
         for (at, open) in self.lanes.iter_mut().enumerate() {
             let started = || {
                 open.lane.start(orb)?;
@@ -487,13 +494,17 @@ impl Pool {
                 Ok(Some(Arc::clone(&open.lane)))
             };
             let number = before + at as u32 + 1;
-            let endpoints = lane_endpoints(orb.options(), id, at, number)?;
+            let endpoints = match shared {
+                true => Vec::new(),
+                false => lane_endpoints(orb.options(), id, at, number)?,
+            };
             open.fixed = endpoints.iter().all(|endpoint| orb.options().is_fixed(endpoint));
             let named = &orb.options().realtime.lane_endpoints;
             let named = named.iter().any(|lane| lane.matches(id.0, at as u32));
             let followed = if named { Vec::new() } else { orb.options().endpoints()? };
-            let rules = endpoints.iter().enumerate().map(|(place, endpoint)| {
-                lane_rules(orb.options(), id, at, number, endpoint, followed.get(place))
+            let rules = endpoints.iter().enumerate().map(|(place, endpoint)| match shared {
+                true => Ok(Vec::new()),
+                false => lane_rules(orb.options(), id, at, number, endpoint, followed.get(place)),
             });
             let rules: Vec<Vec<Publish>> = rules.collect::<Result<_, _>>()?;
             let real = open.listeners.open(orb, &endpoints, started);

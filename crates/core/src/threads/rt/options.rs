@@ -35,6 +35,9 @@ pub struct RealTime {
     pub transform: Option<Arc<dyn PriorityTransform>>,
     /// Endpoints of lanes of threadpools; other lanes get ports that the system chooses.
     pub lane_endpoints: Vec<LaneEndpoints>,
+    /// Whether all lanes share the ORB's own endpoints, which must be of TCP or TLS. The first message of a connection
+    /// selects its lane, and requests for objects of other lanes are passed to these.
+    pub lanes_on_one_port: bool,
     /// Processors of lanes whose threadpools set none.
     pub lane_cpus: Vec<LaneNumber>,
     /// DSCPs of the packets of lanes whose threadpools set none, 0 to 63.
@@ -143,6 +146,7 @@ impl Default for RealTime {
             mapping: MappingChoice::default(),
             transform: None,
             lane_endpoints: Vec::new(),
+            lanes_on_one_port: false,
             lane_cpus: Vec::new(),
             lane_dscps: Vec::new(),
             dynamic_idle: None,

@@ -37,6 +37,8 @@ pub(crate) mod activity;
 pub(crate) mod counts;
 mod error;
 pub(crate) mod forwarder;
+#[doc(hidden)]
+pub mod fuzz;
 pub(crate) mod interfaces;
 pub(crate) mod passage;
 mod passing;

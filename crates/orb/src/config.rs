@@ -52,6 +52,8 @@
 mod access;
 mod error;
 mod file;
+#[doc(hidden)]
+pub mod fuzz;
 #[cfg(feature = "gateway")]
 mod gateway;
 mod personality;

@@ -31,6 +31,8 @@
 
 mod active;
 mod callbacks;
+#[doc(hidden)]
+pub mod fuzz;
 mod incarnator;
 mod key;
 mod settings;

@@ -2,6 +2,8 @@
 
 mod dyn_any;
 #[cfg(feature = "json")]
+mod fuzz_entry_points;
+#[cfg(feature = "json")]
 mod json;
 #[cfg(feature = "json")]
 mod json_round_trip;

@@ -258,7 +258,15 @@ pub(crate) fn read_access_rules(path: &Path) -> Result<Arc<AccessRules>, ConfigE
     let origin = path.display().to_string();
     let failed = |problem| ConfigError { origin: origin.clone(), line: None, problem };
     let text = crate::config::text::read(path).map_err(failed)?;
-    let source = Source { text: &text, origin: &origin };
+    parse_access_rules(&text, &origin)
+}
+
+/// Parses the access rules of a text that contains nothing else; `origin` is its file in errors.
+pub(crate) fn parse_access_rules(
+    text: &str,
+    origin: &str,
+) -> Result<Arc<AccessRules>, ConfigError> {
+    let source = Source { text, origin };
     let mut rules = None;
     for (key, value) in source.parse()?.get_ref() {
         match key.get_ref().as_ref() {
@@ -268,7 +276,11 @@ pub(crate) fn read_access_rules(path: &Path) -> Result<Arc<AccessRules>, ConfigE
             _ => return Err(source.unknown(key, &["access"])),
         }
     }
-    let missing = || failed("has no table [access]".to_owned());
+    let missing = || ConfigError {
+        origin: origin.to_owned(),
+        line: None,
+        problem: "has no table [access]".to_owned(),
+    };
     rules.map(Arc::new).ok_or_else(missing)
 }
 

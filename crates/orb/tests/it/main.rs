@@ -24,6 +24,7 @@ mod datagrams;
 mod endpoints;
 mod error_text;
 mod failures;
+mod fuzz_entry_points;
 mod groups;
 mod hand_over;
 mod hostile;

@@ -151,7 +151,7 @@ fn chain(before: &str, server: Builder, client: Builder, interfaces: Interfaces)
     let bridge = Bridge::new(&middle, interfaces).unwrap();
     let here = bridge.open("Part", &there.to_ior()).unwrap();
     let client = client.build().unwrap();
-    // With the first protocol alone.
+    // Keeps only the profile of the first protocol.
     let mut ior = here.reference().ior().clone();
     ior.profiles.truncate(1);
     let part = client.resolve(&ior.to_string()).unwrap();
@@ -506,7 +506,7 @@ fn a_target_that_leads_to_the_bridge_itself_is_an_exception() {
     let server = listening(TCP).build().unwrap();
     let orb = listening(TCP).build().unwrap();
     let bridge = Bridge::new(&orb, Interfaces::default()).unwrap();
-    // Target that forwards every request to the bridge's object for it.
+    // The target forwards every request to the bridge's object for this target.
     let here: Arc<Mutex<Option<oxorb::Ref>>> = Arc::default();
     let forwards = Forwards(here.clone());
     let target = server.root_poa().activate_servant(Arc::new(forwards)).unwrap();

@@ -17,7 +17,8 @@ use oxorb::poa::{IdAssignment, Lifespan, Policies};
 use oxorb::servant::Context;
 use oxorb::values::{ByteOrder, RawProfile, RawReference, ValueModifier, Visibility};
 use oxorb::{
-    Any, Interface as _, ObjectRef, Orb, Outcome, Ref, Servant, SystemExceptionKind, Upcall, minor,
+    Any, Builder, Interface as _, ObjectRef, Orb, Outcome, Ref, Servant, SystemExceptionKind,
+    Upcall, minor,
 };
 use oxorb_bridge_tests::parts::{ListenerRef, Pair, PartRef};
 use oxorb_testkit::net::free_port;
@@ -109,7 +110,12 @@ pub(crate) struct Echoing {
 
 impl Echoing {
     pub(crate) fn start(endpoint: &str) -> Echoing {
-        let orb = listening(endpoint).build().unwrap();
+        Echoing::with(listening(endpoint))
+    }
+
+    /// Starts the server with an ORB of this builder.
+    pub(crate) fn with(builder: Builder) -> Echoing {
+        let orb = builder.build().unwrap();
         let policies = Policies {
             lifespan: Lifespan::Persistent,
             id_assignment: IdAssignment::User,
@@ -188,7 +194,8 @@ pub(crate) fn references(value: &Dynamic) -> Vec<Ior> {
     }
 }
 
-fn end(gateway: &Gateway, orbs: &[&Orb]) {
+/// Ends a gateway, and then ORBs.
+pub(crate) fn end(gateway: &Gateway, orbs: &[&Orb]) {
     gateway.shutdown().unwrap();
     for orb in orbs {
         orb.shutdown(true).unwrap();
@@ -405,7 +412,7 @@ impl Servant for Waiting {
     }
 }
 
-/// Returns a [`Waiting`], what reports that it has a request, and what releases this request.
+/// Returns a [`Waiting`], the receiver that reports its request, and the sender that releases the request.
 fn waiting() -> (Waiting, Receiver<()>, Sender<()>) {
     let ((entered, has_entered), (release, released)) = (mpsc::channel(), mpsc::channel());
     let waiting = Waiting { entered: Mutex::new(entered), released: Mutex::new(released) };

@@ -63,7 +63,7 @@ fn nobody_calls_what_was_not_handed_out() {
     let foreign = with_key(&here, |own| *own = key(&target(&other)));
     assert!(resolve(&client, &foreign).non_existent().unwrap(), "the key of another gateway");
 
-    // An object for servers inside is not one for clients outside.
+    // Clients outside cannot call an object that the gateway has for servers inside.
     let ear: ObjectRef = client.root_poa().create_reference().unwrap();
     let echo = resolve(&client, &here);
     call(&echo, "object", reference(ear.reference().ior())).unwrap();
@@ -73,7 +73,7 @@ fn nobody_calls_what_was_not_handed_out() {
     assert!(resolve(&client, &crossed).non_existent().unwrap());
     assert!(!resolve(&client, &here).non_existent().unwrap());
 
-    // Neither is a forged reference passed on.
+    // A forged reference is not passed on either.
     let forged = with_key(&here, |key| key.push(0));
     let refused = system(call(&echo, "object", reference(&forged)));
     assert_eq!(refused.minor, minor::no_permission::REFERENCE_REFUSED);
@@ -177,9 +177,9 @@ fn a_client_cannot_forward_its_callbacks_to_other_addresses() {
     let named = || profile("127.0.0.1", port(&here), b"Target");
     for profiles in [
         vec![elsewhere(b"key")],
-        // With a key that the gateway has signed.
+        // Key that the gateway has signed.
         vec![elsewhere(&key(&here))],
-        // Beside a name that was opened at the gateway.
+        // Profile beside one of a name that the gateway has opened.
         vec![elsewhere(b"key"), named()],
         vec![named(), elsewhere(b"key")],
         vec![named(), elsewhere(b"Target")],
@@ -294,7 +294,7 @@ fn text_is_decoded_if_unknown_types_are_refused() {
     let client = listening(TCP).build().unwrap();
     let echo = resolve(&client, &target(&gateway));
     let ear: ObjectRef = client.root_poa().create_reference().unwrap();
-    // More white space than the search accepts.
+    // The search does not accept this much white space.
     let text = format!("{}{}", " ".repeat(100), ear.to_ior());
     let refused = system(call(&echo, "text", Dynamic::String(text)));
     assert_eq!(refused.minor, minor::no_permission::REFERENCE_REFUSED);

@@ -1,7 +1,9 @@
 //! Clients, bridges, gateways and servers.
 
 mod bridge;
+mod fuzz_entry_points;
 mod gateway;
+mod gateway_clients;
 mod gateway_hostile;
 mod gateway_peers;
 mod steady;

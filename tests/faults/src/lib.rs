@@ -1,4 +1,4 @@
-//! Faults between processes: peers that stall, vanish, are killed or are malicious.
+//! Faults between processes: peers that stall, disappear, are killed or attack.
 //!
 //! All tests are in `tests`; each starts a server in a separate process and observes it from outside: whether other
 //! clients are served, whether threads and memory stay bounded, whether it recovers without a restart. Faults of

@@ -64,8 +64,8 @@ pub fn process_allocations<R>(work: impl FnOnce() -> R) -> (R, Allocations) {
     (result, global() - before)
 }
 
-/// Runs `work` five times and returns the fewest allocations of all threads of this process in one of the runs: a
-/// thread that is starting, or was delayed by another process, allocates once what later runs do not.
+/// Runs `work` five times and returns the fewest allocations of all threads of this process in one of the runs. A
+/// thread that starts, or that another process has delayed, makes allocations that later runs do not repeat.
 ///
 /// # Panics
 /// If [`CountingAllocator`] is not the global allocator of this binary.

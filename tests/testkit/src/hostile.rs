@@ -1,6 +1,6 @@
-//! Peers that send what no client should.
+//! Peers that send octets which no correct client sends.
 //!
-//! A server must survive every one of them, and serve others meanwhile.
+//! A server must survive each of these peers, and serve other clients meanwhile.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
@@ -70,7 +70,7 @@ impl Attack {
             Self::HugeLength => form.message(0, u32::MAX - 15, &[0; 4096]),
             Self::UnknownVersion => match form {
                 Form::Giop => b"GIOP\x09\x09\x01\x00\x04\x00\x00\x00ABCD".to_vec(),
-                // It has no versions.
+                // GIOPlite has no versions.
                 Form::Lite => form.message(250, 4, b"ABCD"),
                 Form::LiteRt => b"\x01\x90\x00\x00\x04\x00\x00\x00ABCD".to_vec(),
             },

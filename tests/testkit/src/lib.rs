@@ -8,7 +8,8 @@
 //! | [`process`] | other processes that never outlive their test |
 //! | [`peers`] | other ORBs, if they are installed |
 //! | [`realtime`] | privileges for priorities and reservations |
-//! | [`hostile`] | peers that send what no client should |
+//! | [`resources`] | descriptors, threads and memory of a process |
+//! | [`hostile`] | peers that send octets which no correct client sends |
 //! | [`watchdog()`] | tests that never hang |
 //! | [`rounds()`] | number of repetitions in a test |
 //! | [`side_by_side()`], [`at_once()`] | cases that wait, several at a time, or all |
@@ -34,6 +35,7 @@ pub mod patience;
 pub mod peers;
 pub mod process;
 pub mod realtime;
+pub mod resources;
 mod rounds;
 mod side_by_side;
 pub mod syscalls;

@@ -1,7 +1,7 @@
 //! Time limits on a machine that runs many processes at once.
 //!
-//! A limit distinguishes hanging from slow. With 32 processes for each processor everything is 32 times as slow, and
-//! nothing hangs: limits are those on an otherwise idle processor.
+//! A limit distinguishes a hanging test from a slow one. With 32 processes for each processor, a test takes 32 times as
+//! long without hanging. Limits are therefore those of an otherwise idle processor.
 
 use std::fs;
 use std::thread;

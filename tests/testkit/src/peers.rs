@@ -22,7 +22,7 @@ pub fn missing(what: &str, why: &str) {
     say(&message);
 }
 
-/// Prints a message once per process: many tests may lack the same.
+/// Prints a message once per process, because many tests may lack the same tool.
 pub(crate) fn say(message: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);

@@ -111,7 +111,7 @@ impl Process {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => {
-                    // Its grandchildren may hold the pipes open: returns the output so far.
+                    // Grandchildren may hold the pipes open, so only the output so far is returned.
                     self.drain(Duration::from_millis(500));
                     return status;
                 }
@@ -145,7 +145,7 @@ impl Process {
 
     /// Kills the process and waits for its end.
     pub fn kill(&mut self) {
-        // Both fail only if it has already ended.
+        // Both calls fail only if the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -221,7 +221,8 @@ pub fn alone<R>(test: impl Fn() -> R) -> bool {
     false
 }
 
-/// Takes the turn among the tests of this process that count process-wide figures to which only such tests contribute.
+/// Waits until no other test of this process has the turn, and takes it. For tests that count process-wide figures to
+/// which only such tests contribute.
 ///
 /// Tests that any other activity of the process would disturb run [`alone`].
 #[must_use = "the turn ends when the guard is dropped"]
@@ -242,13 +243,14 @@ pub struct Turn {
 /// Variable set in the process that [`alone`] starts to the name of its test.
 const ALONE: &str = "OXORB_TESTKIT_ALONE";
 
-/// Longer than any test that runs [`alone`] takes. Tests that may hang have a watchdog, which shows where.
-const LIMIT: Duration = Duration::from_secs(60 * 60);
+/// Time limit, longer than any test that runs [`alone`] takes. Tests that may hang have a watchdog, which reports where
+/// they hang.
+const LIMIT: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Returns the command that runs one test of this test binary in a separate process.
 ///
-/// The test detects its process by an environment variable of its own. A binary for another processor is run by the
-/// emulator that `OXORB_TEST_RUNNER` names, with its arguments: `qemu-s390x-static -L /usr/s390x-linux-gnu`.
+/// The test detects its process by an environment variable. A binary for another processor is run by the emulator that
+/// `OXORB_TEST_RUNNER` names, with its arguments: `qemu-s390x-static -L /usr/s390x-linux-gnu`.
 pub fn rerun(test: &str) -> Command {
     let binary = env::current_exe().expect("a test knows its own binary");
     let runner = env::var("OXORB_TEST_RUNNER").unwrap_or_default();

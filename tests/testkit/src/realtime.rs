@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use crate::peers::{missing, say};
 
-/// Share of processor time that may be reserved, in microseconds of each second. A lock of this file, which all users
-/// can read, excludes their tests without creating a file.
+/// Share of processor time that may be reserved, in microseconds of each second. All users can read this file, so a
+/// lock on it excludes the tests of other users, without another file.
 const ACCOUNT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
-/// Whether a test of this process has found the account exhausted, and waited in vain: others need not wait.
+/// Whether a test of this process has found the account exhausted after waiting. Later tests do not wait again.
 static USED_UP: AtomicBool = AtomicBool::new(false);
 
 /// Reports whether this process may have SCHED_FIFO threads; calls [`missing`] if it may not, so that a test that then

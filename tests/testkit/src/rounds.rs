@@ -3,7 +3,7 @@
 /// Returns the number of repetitions in a test: `gate` if it has to be quick, `full` if `OXORB_FULL` is set, as in
 /// `.ci/full`.
 ///
-/// For arbitrary numbers: one round shows the behaviour, and more of them catch rare cases.
+/// For tests in which one round shows the behaviour, and further rounds find rare cases.
 ///
 /// ```
 /// for round in 0..oxorb_testkit::rounds(20, 1000) {

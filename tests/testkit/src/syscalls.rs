@@ -41,8 +41,8 @@ const MARK: &str = "/oxorb-testkit-mark/";
 /// Name in [`Counts`] of a `recvfrom` that only peeks and consumes nothing.
 pub const PEEK: &str = "recvfrom(MSG_PEEK)";
 
-/// Settings by which glibc requests memory from the kernel ahead, and never returns it: a heap that grows because a
-/// freeing thread was delayed is unrelated to the traced path.
+/// Settings with which glibc requests memory from the kernel in advance, and never returns it. Otherwise the heap can
+/// grow because another thread frees memory late, which is unrelated to the traced path.
 const HEAP: [(&str, &str); 2] =
     [("MALLOC_TOP_PAD_", "16777216"), ("MALLOC_TRIM_THRESHOLD_", "1073741824")];
 
@@ -95,7 +95,7 @@ fn can_trace() -> bool {
 
 /// Runs `work`; under [`traced`], its system calls are counted as section `name`.
 pub fn section<R>(name: &str, work: impl FnOnce() -> R) -> R {
-    // Both names are made beforehand: between the marks, only `work` may allocate.
+    // Both names are made beforehand, because only `work` may allocate between the marks.
     let [begin, end] = ["begin", "end"].map(|edge| path(edge, name));
     mark(&begin);
     let result = work();

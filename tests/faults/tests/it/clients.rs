@@ -12,7 +12,7 @@ use crate::common::*;
 /// Concurrency models of the server.
 const CONCURRENCIES: [&str; 2] = ["thread-per-connection", "leader-followers:4"];
 
-/// More than the noise of an allocator, less than one leaked request or answer, in KiB.
+/// Permitted growth of memory in KiB: more than the noise of an allocator, less than one leaked request or answer.
 const GROWTH: u64 = 8 << 10;
 
 #[test]
@@ -70,7 +70,8 @@ fn killed(step: Step, clients: usize) {
         let memory = server.status("VmRSS");
         visit_and_die(&server, step, clients);
         served();
-        // Nothing is left of them: no thread (some wait for more work for five seconds), no descriptor, no message.
+        // Nothing is left of the killed clients: no thread (some wait for more work for five seconds), no descriptor,
+        // no message.
         server.await_threads(threads);
         server.await_descriptors(descriptors);
         server.await_memory(memory + GROWTH);
@@ -81,7 +82,7 @@ fn killed(step: Step, clients: usize) {
 }
 
 fn visit_and_die(server: &Server, step: Step, clients: usize) {
-    // Three at a time: one worker is left to others.
+    // Three clients at a time, so that one worker serves other clients.
     for several in (0..clients).collect::<Vec<_>>().chunks(3) {
         let mut visitors: Vec<_> = several.iter().map(|_| Visitor::start(server, step)).collect();
         let numbers: Vec<_> = visitors.iter().map(Visitor::number).collect();
@@ -114,7 +115,7 @@ fn visit_and_die(server: &Server, step: Step, clients: usize) {
             server.signal("-CONT");
         }
         if step == Step::Running {
-            // Their servants are notified that no caller waits.
+            // The servants are notified that no caller waits.
             numbers.iter().for_each(|number| server.await_note(-number));
         }
         let journal = server.journal();

@@ -68,12 +68,12 @@ fn stepped() {
     let server = Server::start(&[]);
     let orb = client();
     let object = server.object(&orb);
-    // No call is late because of a forward step.
+    // A forward step makes no call late.
     for n in 0..50 {
         let hurried = within(&object, LONG / 2);
         assert_eq!(run_once(&hurried, n), Ok(n + 1));
     }
-    // No call waits for an hour because of a backward step.
+    // A backward step makes no call wait for an hour.
     let begun = Instant::now();
     for n in 100..103 {
         let hurried = within(&object, Duration::from_millis(200));

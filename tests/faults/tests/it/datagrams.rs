@@ -48,7 +48,7 @@ fn be_sender() {
         event.data.payload = vec![7; OCTETS];
         event.data.payload[..8].copy_from_slice(&number.to_le_bytes());
         supplier.push(&[event]).unwrap();
-        // Until its address is confirmed, a new interface sends nothing, which is counted.
+        // A new interface sends nothing until its address is confirmed. Such failures are counted.
         let sent = sender.statistics();
         assert_eq!(sent.events + sent.failed, number + 1, "{sent:?}");
         thread::sleep(Duration::from_millis(1));
@@ -90,7 +90,7 @@ fn events_reach_a_channel_by_a_multicast_group_of_ipv6() {
     };
     world.host("north");
     world.cable([("", HERE), ("north", THERE)]);
-    // Two channels of this host receive from the group, as any number may.
+    // Two channels of this host receive from the group. Any number of channels may.
     let channels = [0, 1].map(|_| EventChannel::new(ChannelOptions::default()));
     let mut group: SocketAddr = "[ff02::4242]:0".parse().unwrap();
     let receivers = channels.each_ref().map(|channel| {
@@ -123,7 +123,7 @@ fn events_reach_a_channel_by_a_multicast_group_of_ipv6() {
         assert!(rising, "{got:?}");
         let counts = receiver.statistics();
         assert_eq!((counts.malformed, counts.undecodable), (0, 0));
-        // No events are made up: each one took its own datagrams.
+        // No event is invented: each event took its own datagrams.
         assert!(counts.datagrams >= 3 * counts.events, "{counts:?}");
     }
 }

@@ -34,7 +34,7 @@ fn starve() {
         ClientConnections::Multiplexed,
         ClientConnections::LeaderFollowers,
         ClientConnections::Cached,
-        // Last, as the thread may keep one of its connections for a while.
+        // The last one, because this thread may keep one of its connections for a while.
         ClientConnections::Private,
     ] {
         let client = Orb::builder().client_connections(connections).build().expect("a client");
@@ -67,7 +67,7 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
         drop(hoard);
         return;
     }
-    // Each is looked at before the next call: a thread keeps what it tried for its last failure only.
+    // Each failure is examined before the next call, because a thread stores the attempts of its last failure only.
     let calls: [&dyn Fn() -> Result<i64, SystemException>; 2] =
         [&|| run_once(new, 7), &asynchronously];
     for call in calls {

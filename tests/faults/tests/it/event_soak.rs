@@ -1,7 +1,6 @@
 //! An event channel whose suppliers and consumers come and go for minutes, orderly and not: memory, descriptors and
 //! threads of its process end as they began, and a permanent pair misses no event.
 
-use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -15,16 +14,16 @@ use oxorb_event::{
     ChannelOptions, Control, EventChannel, Filter, INITIAL_NAME, asks_for, in_order, publishes,
 };
 use oxorb_testkit::process::{Process, alone, rerun, test_name};
+use oxorb_testkit::resources::{Resources, length_of_a_soak};
 use oxorb_testkit::watchdog;
+
+use crate::common::KEPT;
 
 /// Limit for expected events: no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
 
 /// Variable set in the channel's process.
 const ROLE: &str = "OXORB_FAULTS_SOAK";
-
-/// Variable with the length of the soak in seconds; default: 45.
-const LENGTH: &str = "OXORB_SOAK_SECONDS";
 
 /// Type of all events; source 1 is permanent, all others come and go.
 const SAMPLE: i32 = 17;
@@ -34,13 +33,6 @@ const QUEUE: usize = 64;
 /// Permitted growth of memory after the first quarter, in KiB: memory retained by the allocator, and events that
 /// threads keep as copy buffers, some 400 KiB for each thread that pushed.
 const SLACK: u64 = 16 << 10;
-
-/// Permitted growth of descriptors at rest. Connections to guests that left stay until the ORB checks them, which it
-/// does when it makes others: some dozens after any number of visits.
-const KEPT: usize = 64;
-
-/// Permitted growth of threads at rest: serving threads are kept for the next call.
-const KEPT_THREADS: u64 = 16;
 
 /// Runs the channel in a separate process, until killed.
 #[test]
@@ -59,51 +51,6 @@ fn other_process() {
     let served = channel.serve(&orb, INITIAL_NAME).unwrap();
     println!("at {}", served.reference().to_ior());
     orb.run();
-}
-
-/// Resources of a process.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Resources {
-    descriptors: usize,
-    threads: u64,
-    /// Memory in KiB.
-    memory: u64,
-}
-
-impl Resources {
-    fn of(process: u32) -> Resources {
-        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-        let field = |name: &str| -> u64 {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            let number = line.and_then(|line| line.split_whitespace().next());
-            number.unwrap().parse().unwrap()
-        };
-        Resources {
-            descriptors: fs::read_dir(format!("/proc/{process}/fd")).unwrap().count(),
-            threads: field("Threads:"),
-            memory: field("RssAnon:"),
-        }
-    }
-
-    /// Returns the resources once they have been stable for three seconds, with at most [`KEPT`] descriptors and
-    /// [`KEPT_THREADS`] threads more than at the beginning.
-    fn at_rest(process: u32, beginning: Resources) -> Resources {
-        let end = Instant::now() + LONG;
-        let (mut seen, mut since) = (Resources::of(process), Instant::now());
-        while since.elapsed() < Duration::from_secs(3) {
-            assert!(Instant::now() < end, "{beginning:?}, and no rest: {seen:?}");
-            thread::sleep(Duration::from_millis(50));
-            let now = Resources::of(process);
-            let counts = |one: Resources| (one.descriptors, one.threads);
-            let is_more = now.descriptors > beginning.descriptors + KEPT
-                || now.threads > beginning.threads + KEPT_THREADS;
-            if counts(now) != counts(seen) || is_more {
-                since = Instant::now();
-            }
-            seen = now;
-        }
-        seen
-    }
 }
 
 /// Consumer that counts events, and records numbers of the steady supplier that are out of sequence.
@@ -214,7 +161,7 @@ impl Guests {
         for number in 0..50 {
             proxy.push(&[event(source, number)]).unwrap();
         }
-        // The channel cannot ping a supplier without a reference that vanishes: it has to disconnect.
+        // The channel cannot ping a supplier that gave no reference, so this supplier must disconnect.
         let gone = proxy.disconnect_push_consumer();
         gone.unwrap();
         if !polite {
@@ -291,8 +238,7 @@ fn a_channel_whose_members_come_and_go_ends_as_it_began() {
     if !alone(a_channel_whose_members_come_and_go_ends_as_it_began) {
         return;
     }
-    let seconds = std::env::var(LENGTH).map_or(45, |text| text.parse().expect("seconds"));
-    let length = Duration::from_secs(seconds);
+    let length = length_of_a_soak(45);
     let _guard = watchdog(length + 5 * LONG);
     let mut command = rerun(test_name(other_process));
     command.env(ROLE, "channel");
@@ -311,7 +257,7 @@ fn a_channel_whose_members_come_and_go_ends_as_it_began() {
     let beginning = processes.map(Resources::of);
     let mut rest = |length| {
         soak(&guests, &mut steady, length);
-        [0, 1].map(|at| Resources::at_rest(processes[at], beginning[at]))
+        [0, 1].map(|at| Resources::at_rest(processes[at], beginning[at], KEPT, LONG))
     };
     let (first, last) = (rest(length / 4), rest(length * 3 / 4));
     let (visits, events) = (&guests.visits, &guests.events);

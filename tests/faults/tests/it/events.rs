@@ -55,7 +55,8 @@ fn other_process() {
 
 fn be_channel() {
     let orb = in_order(Orb::builder()).build().unwrap();
-    // A oneway that takes longer is lost: too long for a consumer that only waits for its turn on a busy machine.
+    // A push that takes longer than this time limit is lost. A consumer that only waits for a busy processor takes
+    // less.
     let served = channel_with(Control::default(), LONG / 3).serve(&orb, INITIAL_NAME);
     println!("at {}", url(&served.unwrap()));
     orb.run();
@@ -300,7 +301,7 @@ fn push_all(world: &World, source: i32, numbers: std::ops::Range<u64>, paced_by:
     let before = paced_by.count.load(Ordering::SeqCst);
     for (sent, number) in numbers.enumerate() {
         supplier.push(&[event(source, number)]).unwrap();
-        // At most half a queue ahead, so that this consumer misses nothing.
+        // The supplier is at most half a queue ahead, so that this consumer misses nothing.
         let ahead = (QUEUE / 2) as u64;
         paced_by.wait("the lively consumer", (before + sent as u64 + 1).saturating_sub(ahead));
     }
@@ -341,7 +342,7 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     let wanted = asks_for(&Filter::event_type(SAMPLE));
     let _lively = world.channel.connect_consumer(numbers.clone(), &wanted).unwrap();
     signal(&victim, "-STOP");
-    // More than sockets and queue hold together.
+    // The number of events exceeds the capacity of the sockets and the queue together.
     push_all(&world, 1, 0..5_000, &numbers);
     numbers.wait("all events", 5_000);
     assert_eq!(numbers.of(1), (0..5_000).collect::<Vec<_>>());
@@ -399,7 +400,7 @@ fn overtakes_nothing(name: &str, settings: &[(&str, &str)]) {
         push();
         state().failed > 0
     });
-    // They are sent over the next connection as soon as it exists.
+    // The events are sent over the next connection as soon as it exists.
     let before = (0..20).map(|_| push()).max().unwrap();
     let delivered = state().delivered;
     signal(&victim, "-CONT");

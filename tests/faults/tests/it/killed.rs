@@ -36,7 +36,7 @@ fn killed_when_the_request_was_sent() {
     let client = client();
     let object = server.object(&client);
     assert_eq!(run_once(&object, 1), Ok(2));
-    // Its system accepts the request, and the server never reads it, which no one can know.
+    // The server's system accepts the request, and the server never reads it. The client cannot know this.
     server.stop();
     let sent = [2, 3].map(|number| run_async(&object, number));
     thread::scope(|scope| {

@@ -24,7 +24,7 @@ fn a_hundred_thousand_objects() {
     come_and_go(1, 100_000, 200 << 10);
 }
 
-/// Three times: objects are made, some are called, and all are removed. The whole server takes at most `most` KiB.
+/// Three times, makes objects, calls some of them, and removes all. The whole server takes at most `most` KiB.
 fn come_and_go(adapters: i64, objects: i64, most: u64) {
     let _guard = watchdog(3 * LONG);
     let server = Server::start(&[]);

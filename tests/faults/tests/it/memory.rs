@@ -17,7 +17,7 @@ use crate::common::*;
 /// Limit in KiB.
 const MOST: u64 = 512 << 10;
 
-/// S5: 60 MB of null anys took 1.3 GB.
+/// Values and messages of one client. Without the limits, 60 MB of null anys took 1.3 GB.
 #[test]
 fn values_and_messages_of_one_client() {
     let _guard = watchdog(4 * LONG);
@@ -35,7 +35,7 @@ fn values_and_messages_of_one_client() {
         let mut header = b"GIOP\x01\x02\x01\x00".to_vec();
         header.extend((60u32 << 20).to_le_bytes());
         stream.write_all(&header).expect("it reads");
-        // It may stop reading at any time.
+        // The server may stop reading at any time.
         let piece = vec![0; 1 << 20];
         for _ in 0..30 {
             if stream.write_all(&piece).is_err() {
@@ -135,7 +135,7 @@ fn everything_that_one_client_can_do_at_once() {
         all_keep.wait();
         for stream in &mut streams {
             stream.set_write_timeout(Some(Duration::from_millis(20))).expect("a socket");
-            // It may stop reading at any time.
+            // The server may stop reading at any time.
             let _ = stream
                 .write_all(&unread)
                 .and_then(|()| stream.write_all(&values))
@@ -145,7 +145,7 @@ fn everything_that_one_client_can_do_at_once() {
     };
     let done = AtomicBool::new(false);
     let (streams, served) = thread::scope(|scope| {
-        // Set however it ends.
+        // The guard sets the flag, however the scope ends.
         let attacks = Done(&done);
         let healthy = scope.spawn(|| {
             let mut served = 0;
@@ -160,7 +160,7 @@ fn everything_that_one_client_can_do_at_once() {
         let attackers: Vec<_> = (0..ATTACKERS).map(|_| scope.spawn(attack)).collect();
         let attackers = attackers.into_iter().map(|one| one.join().expect("no panic"));
         let streams: Vec<TcpStream> = attackers.flatten().collect();
-        // Until the attack has had no further effect for a while.
+        // Waits until the attack has had no further effect for a while.
         until("the attack reaches it", || server.status("VmHWM") - empty > MOST / 4);
         let mut last = 0;
         while last != server.status("VmHWM") {

@@ -47,11 +47,11 @@ fn a_network_that_swallows_requests() {
     let object = server.object(&orb);
     assert_eq!(run_once(&object, 1), Ok(2));
     world.swallow("router", SERVER);
-    // It was passed to the system, and its fate is unknown.
+    // The request was passed to the system. Whether it ran is unknown.
     let hurried = within(&object, SHORT);
     let lost = timed_out(|| run_once(&hurried, 2));
     assert_completed(lost, CompletionStatus::Maybe);
-    // There is no connection, and none can be made: so it certainly did not run.
+    // There is no connection, and none can be opened, so the request certainly did not run.
     let unsent = run_once(&hurried, 3).unwrap_err();
     assert_completed(unsent, CompletionStatus::No);
     assert_eq!(server.journal(), [1]);
@@ -76,7 +76,7 @@ fn a_network_that_swallows_answers() {
     let hurried = within(&object, SHORT);
     let lost = timed_out(|| run_once(&hurried, 2));
     assert_completed(lost, CompletionStatus::Maybe);
-    // It ran, and the client cannot know.
+    // The request ran, which the client cannot know.
     server.await_note(2);
     assert_eq!(server.journal(), [1, 2]);
     world.release("router", CLIENT);

@@ -269,7 +269,7 @@ impl World {
         let orb = client();
         let settings = Settings {
             limits: Limits { queue_events: QUEUE, ..Limits::default() },
-            // Too short only for consumers that have stopped; no live consumer takes that long.
+            // This limit is too short only for consumers that have stopped: no live consumer takes that long.
             call_timeout: match failures {
                 0 => Duration::from_millis(500),
                 _ => LONG / 3,
@@ -400,7 +400,7 @@ fn a_channel_that_is_killed_under_load_loses_nothing_that_it_accepted() {
     process.kill();
     let (_process, _) = start(port);
     let before = numbers.count.load(Ordering::SeqCst);
-    // Until the end of the connection to the killed process is read, a call may use it.
+    // A call may use the connection to the killed process until the end of this connection is read.
     until("a new connection", || proxy.my_type().is_ok());
     proxy.resume_connection().unwrap();
     supplier.push_structured_event(&event("steady", sent)).unwrap();

@@ -18,7 +18,7 @@ use crate::common::*;
 /// Concurrency models of the server.
 const CONCURRENCIES: [&str; 2] = ["thread-per-connection", "leader-followers:4"];
 
-/// More than the noise of an allocator, less than a leak or a trusted size would take, in KiB.
+/// Permitted growth of memory in KiB: more than the noise of an allocator, less than a leak or a trusted size.
 const GROWTH: u64 = 48 << 10;
 
 /// Attacks a server from many connections; other clients are served meanwhile, and afterwards the server has as many
@@ -116,7 +116,7 @@ fn peers_that_never_read_their_answers() {
     others_are_served_meanwhile(|_stream, done| while_not(done, || {}));
 }
 
-/// Each octet is progress, but the time limit is not extended for it.
+/// Peers that read one octet a second. Each octet is progress, but does not extend the time limit.
 #[test]
 fn peers_that_read_one_octet_a_second() {
     others_are_served_meanwhile(|mut stream, done| {
@@ -145,7 +145,7 @@ fn others_are_served_meanwhile(read: fn(TcpStream, &AtomicBool)) {
         let descriptors = server.descriptors();
         let done = &AtomicBool::new(false);
         thread::scope(|scope| {
-            // Three of them: one worker is left to others.
+            // Three peers, so that one worker serves other clients.
             for n in 1..=3 {
                 let mut stream = TcpStream::connect(server.address()).unwrap();
                 stream.write_all(&request(&object, "big", n)).unwrap();
@@ -155,7 +155,7 @@ fn others_are_served_meanwhile(read: fn(TcpStream, &AtomicBool)) {
             for n in 0..50 {
                 assert_eq!(ping(&object, n), Ok(n + 1));
             }
-            // They are closed, and their answers dropped.
+            // The connections are closed, and their answers are dropped.
             server.await_descriptors(descriptors);
             server.await_threads(threads + 1);
             server.await_memory(memory + GROWTH);
@@ -185,7 +185,7 @@ fn a_server_that_is_stopped_is_a_time_out_and_comes_back() {
 #[test]
 fn a_black_hole_is_a_time_out_whatever_is_sent() {
     let _guard = watchdog(2 * LONG);
-    // The system accepts for it; nothing is ever read.
+    // The system accepts connections of this listener, and nothing reads from them.
     let hole = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = client();
     let url = format!("corbaloc:iiop:1.2@{}/nothing", hole.local_addr().unwrap());
@@ -199,7 +199,7 @@ fn a_black_hole_is_a_time_out_whatever_is_sent() {
 #[test]
 fn a_half_open_connection_is_found_out() {
     let _guard = watchdog(2 * LONG);
-    // It answers once, and then only receives: like a host that lost power, until the system's time-out.
+    // This server answers once, and then only receives, like a host that lost power, until the system's time-out.
     let fake = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = fake.local_addr().unwrap();
     let half = thread::spawn(move || {
@@ -214,7 +214,7 @@ fn a_half_open_connection_is_found_out() {
         reply.extend([0; 8]); // no exception, no contexts
         reply.extend(2i64.to_le_bytes());
         stream.write_all(&reply).unwrap();
-        // Nothing is read any more.
+        // The connection stays open, and nothing reads from it.
         (stream, fake)
     });
     let client = client();
@@ -270,7 +270,7 @@ fn five_thousand_connections() {
     for round in 0..3 {
         let many: Vec<_> =
             (0..MANY).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
-        // Each one is served.
+        // The server serves each connection.
         let request = request(&object, "ping", 1);
         for mut stream in &many {
             stream.write_all(&request).unwrap();

@@ -114,7 +114,7 @@ fn scribble() {
             }
         });
         let mut number = 0;
-        // It may crash itself.
+        // The garbage may also make this process crash.
         while strokes.load(Ordering::Relaxed) < strokes_in_all()
             || answers == 0
             || failures.is_empty()

@@ -116,7 +116,7 @@ fn killed_clients(word: &str) {
         command.env(CALLING, ior);
         let mut client = Process::spawn(command);
         client.wait_for_line("calling", LONG);
-        // In the middle of some call, probably of a payload.
+        // The client is probably killed in the middle of a call with a payload.
         client.kill();
     });
     server.await_sockets(before);
@@ -127,7 +127,7 @@ fn killed_clients(word: &str) {
     observer.shutdown(true).expect("nothing runs");
 }
 
-/// Servers in succession on each of a few paths: each takes over the file of the previous one.
+/// Runs servers one after the other on each of a few paths. Each server takes over the file of the previous one.
 fn killed_servers(word: &str) {
     let directory = Directory::new("servers");
     let observer = client();
@@ -154,7 +154,7 @@ fn killed_servers(word: &str) {
     }
     observer.shutdown(true).expect("nothing runs");
     assert_eq!(directory.files(), [] as [PathBuf; 0]);
-    // One is left: the epoll for all connections at which a thread has ever waited.
+    // With shared memory, one descriptor is left: the epoll for all connections at which a thread has waited.
     while descriptors() > before + usize::from(word == "shm") || segments() > 0 {
         thread::yield_now();
     }

@@ -1,5 +1,5 @@
 //! Packets of lanes on a network: their DSCPs arrive, the DSCPs of clients select lanes, and the threads that take
-//! packets have the priority of the lane. In namespaces of the test, over veth devices (A6.9, A9.1, A9.6).
+//! packets have the priority of the lane. The tests run in their own namespaces, over veth devices.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -171,7 +171,7 @@ fn count_by_mark(world: &World, device: &str) -> bool {
     true
 }
 
-/// Every packet of an answer carries the DSCP of its lane (A9.6).
+/// Every packet of an answer carries the DSCP of its lane.
 #[test]
 fn the_mark_of_a_lane_arrives() {
     let _guard = watchdog(2 * LONG);
@@ -201,7 +201,7 @@ fn the_mark_of_a_lane_arrives() {
     }
 }
 
-/// The classic BPF program of a front selects the lane whose DSCP the packets carry (A6.9).
+/// The classic BPF program of a front selects the lane whose DSCP the packets carry.
 #[test]
 fn the_mark_of_a_client_leads_over_the_network_to_its_lane() {
     let _guard = watchdog(2 * LONG);
@@ -234,7 +234,7 @@ fn threads(device: &str) -> Vec<Scheduling> {
     threads.into_iter().filter_map(schedule).collect()
 }
 
-/// The threads of a device have the priority of the lane while it exists (A9.1).
+/// The threads of a device have the priority of the lane while the lane exists.
 #[test]
 fn the_threads_of_a_device_have_the_priority_of_the_lane() {
     let _guard = watchdog(2 * LONG);
@@ -266,7 +266,7 @@ fn the_threads_of_a_device_have_the_priority_of_the_lane() {
     }
 }
 
-/// Kernel threads are invisible in a container: that is logged once, and the lane serves (A9.1).
+/// Kernel threads are invisible in a container. This is logged once, and the lane serves nevertheless.
 #[test]
 fn a_container_that_sees_no_threads_is_told_why() {
     let _guard = watchdog(2 * LONG);
@@ -275,7 +275,7 @@ fn a_container_that_sees_no_threads_is_told_why() {
     };
     connected(&world);
     let device = World::device(SERVER);
-    // Without it, the device has no threads at all, and the log is the same.
+    // Without this setting, the device has no threads for its packets, and the log is the same.
     let _ = world.run("server", "ethtool", &["-K", &device, "gro", "on"]);
     let orb = client();
     let (mut server, object) = server(&orb, &device);
@@ -305,7 +305,7 @@ fn a_control_group_without_real_time_is_told_once() {
     }
     let throttling = std::fs::read_to_string("/proc/sys/kernel/sched_rt_runtime_us");
     if throttling.is_ok_and(|limit| limit.trim() == "-1") {
-        // Then the kernel does not look at the groups' limits either.
+        // With this setting, the kernel does not check the groups' limits either.
         let said = b"not tested: sched_rt_runtime_us is -1, so no real-time threads are limited\n";
         let _ = std::io::Write::write_all(&mut std::io::stderr(), said);
         return;
@@ -332,7 +332,7 @@ fn a_control_group_without_real_time_is_told_once() {
         assert_eq!(whereabouts(&object), lane);
     }
     process.kill();
-    // It is empty once the kernel has released the process.
+    // The group is empty once the kernel has released the process.
     let until = std::time::Instant::now() + LONG;
     while std::fs::remove_dir(&group).is_err() && std::time::Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));

@@ -107,7 +107,7 @@ fn a_thousand_connections_over_shared_memory_take_what_is_documented() {
     let _guard = watchdog(5 * LONG);
     let (shared, own) = (16, 24);
     let usual = Most { addresses: 4 + 2 * 128 + 3 * 4096, shared, own };
-    // Limited by configuration.
+    // The configuration limits the rings and blocks.
     let small = Most { addresses: 4 + 2 * 16 + 3 * 256, shared, own };
     for (options, most) in [("", usual), ("|ring=16K&blocks=256K", small)] {
         thousand(options, &most);
@@ -137,7 +137,7 @@ fn thousand(options: &str, most: &Most) {
     let mapped = || MAPPINGS.map(|name| server.mappings(name));
     let (first, over) = (mapped(), AtomicBool::new(false));
     thread::scope(|scope| {
-        // Even if an assertion fails.
+        // The guard ends the calls even if an assertion fails.
         let _over = Over(&over);
         // Another client is answered all the time.
         let answered = scope.spawn(|| {
@@ -176,7 +176,7 @@ fn thousand(options: &str, most: &Most) {
         assert!(busy.threads <= before.threads);
         assert!(each(busy.shared, before.shared + URGENT) <= most.shared);
         assert!(each(busy.own, before.own) <= most.own);
-        // Half of them are killed, and half end normally.
+        // Half of the clients are killed, and half end normally.
         let (killed, ended) = clients.split_at_mut(CLIENTS as usize / 2);
         for client in killed {
             client.kill();

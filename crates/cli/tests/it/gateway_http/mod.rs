@@ -7,6 +7,7 @@ mod http2;
 mod limits;
 mod page;
 mod relay;
+mod soak;
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! All experiments in one command; each measures OxORB and its peers in the same run.
+//! Command with all experiments. Each experiment measures OxORB and its peers in the same run.
 //!
 //! `oxbench latency` times two-way calls; `oxbench counts` counts the allocations, system calls and instructions of a
 //! call; `oxbench steps` times the steps of one call; `oxbench marshal` times the codec alone. `docs/benchmarking.md`
@@ -18,6 +18,9 @@ mod events;
 mod experiment;
 mod fields;
 mod format;
+#[cfg(feature = "gateway")]
+mod gateway;
+mod http;
 mod inversion;
 mod lanes;
 mod latency;
@@ -114,6 +117,11 @@ enum Command {
     /// and with bare rustls
     #[cfg(feature = "tls")]
     Tls(tls::Options),
+    /// Time calls through a gateway, compared with a second plain call; count its allocations; open 5,000 connections
+    #[cfg(feature = "gateway")]
+    Gateway(gateway::Options),
+    /// Count the requests per second that the HTTP gateway answers
+    Http(http::Options),
     /// Count locks, allocations and system calls of a request in each architecture, compared with omniORB (E2, E3)
     Whitebox(whitebox::Options),
     /// One side of a measured pair; started by oxbench itself
@@ -147,6 +155,9 @@ fn main() -> ExitCode {
         Command::Oneway(options) => oneway::run(&options),
         #[cfg(feature = "tls")]
         Command::Tls(options) => tls::run(&options),
+        #[cfg(feature = "gateway")]
+        Command::Gateway(options) => gateway::run(&options),
+        Command::Http(options) => http::run(&options),
         Command::Whitebox(options) => whitebox::run(&options),
         Command::Peer(side) => peers::play(&side),
     };

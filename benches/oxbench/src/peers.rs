@@ -22,6 +22,9 @@ use crate::demux;
 use crate::events;
 use crate::experiment::Experiment;
 use crate::format::display_by_name;
+#[cfg(feature = "gateway")]
+use crate::gateway;
+use crate::http;
 use crate::load::{self, Architecture};
 use crate::marshal::{self, Kind};
 use crate::naming;
@@ -306,6 +309,34 @@ pub(crate) enum Side {
         /// Folder of the certificates
         folder: std::path::PathBuf,
     },
+    /// Forward the calls of a Probe to another one
+    #[cfg(feature = "gateway")]
+    OxorbRelay {
+        /// IOR:...
+        reference: String,
+    },
+    /// Serve a gateway before a Probe
+    #[cfg(feature = "gateway")]
+    Gateway {
+        /// Whether the gateway knows the types of the Probe
+        types: gateway::sides::Types,
+        /// IOR:...
+        target: String,
+        /// Number of simultaneous connections of clients, served by a pool of threads
+        #[arg(long)]
+        connections: Option<u32>,
+    },
+    /// Open many connections to a Probe
+    #[cfg(feature = "gateway")]
+    GatewayClient {
+        /// IOR:...
+        reference: String,
+    },
+    /// Send requests to an HTTP gateway
+    HttpClient {
+        /// host:port
+        address: String,
+    },
     /// Write and read values
     Marshal {
         /// Kind of code
@@ -365,7 +396,7 @@ impl Contender {
             None => own_side(&format!("{}-server", self.peer))?,
         };
         if self.peer == Peer::Raw {
-            // Passed beforehand, so that only messages use the connection.
+            // The server gets the lengths as arguments, so that the connection carries only messages.
             let lengths = wire::lengths(experiment.operation, experiment.size);
             command.args([lengths.request, lengths.reply].map(|length| length.to_string()));
         }
@@ -447,6 +478,15 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::HandshakeServer { server, folder } => tls::handshakes::serve(*server, folder),
         #[cfg(feature = "tls")]
         Side::HandshakeClient { address, folder } => tls::handshakes::call(address, folder),
+        #[cfg(feature = "gateway")]
+        Side::OxorbRelay { reference } => oxorb::relay(reference),
+        #[cfg(feature = "gateway")]
+        Side::Gateway { types, target, connections } => {
+            gateway::sides::serve(*types, target, *connections)
+        }
+        #[cfg(feature = "gateway")]
+        Side::GatewayClient { reference } => gateway::sides::connect(reference),
+        Side::HttpClient { address } => http::client::call(address),
         Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }

@@ -72,7 +72,7 @@ impl Placement {
             (Placement::Pinned { client, .. }, Role::Client) => Some(client),
             (Placement::Pinned { server, .. }, Role::Server) => Some(server),
         };
-        // In a separate thread, so that this process keeps its CPUs.
+        // Starts the command in a separate thread, so that this process keeps its CPUs.
         std::thread::scope(|scope| {
             let spawning = scope.spawn(|| {
                 if let Some(cpu) = cpu {
@@ -89,9 +89,9 @@ impl Placement {
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Placement::Free => f.write_str("both processes free to move"),
+            Placement::Free => f.write_str("all processes free to move"),
             Placement::Pinned { client, server } if client == server => {
-                write!(f, "both processes on CPU {client}")
+                write!(f, "all processes on CPU {client}")
             }
             Placement::Pinned { client, server } => {
                 write!(f, "client on CPU {client}, server on CPU {server}")

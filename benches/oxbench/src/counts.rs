@@ -412,7 +412,8 @@ mod tests {
         assert_eq!(side(0.0, &calls, 2.0).above("client", &BOUNDS, 1.0).len(), 1);
         let polls = [("poll", 1.0), ("sendto", 1.0), ("recvfrom", 1.0)];
         assert_eq!(side(0.0, &polls, 0.0).above("server", &BOUNDS, 1.0).len(), 1);
-        // A few ticks do not belong to the calls; many do, and so do a few of any other system call.
+        // A few `epoll_pwait` calls are ticks of the thread that checks for long requests, and are not counted. A
+        // larger number of them is counted, and so are a few calls of any other kind.
         let beside = |name, count| {
             let calls = [(name, count), ("sendto", 1.0), ("recvfrom", 1.0)];
             side(0.0, &calls, 0.0).above("server", &BOUNDS, 1.0).len()

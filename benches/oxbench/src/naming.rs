@@ -255,7 +255,7 @@ fn one(
         }
         Work::Resolve => {
             for i in 0..names {
-                // Not in the order of binding.
+                // Names are resolved in another order than they were bound.
                 let i = (u64::from(i) * 7919 % u64::from(names)) as u32;
                 root.resolve(&name(i))?.ok_or("it was bound to an object")?;
             }

@@ -29,7 +29,7 @@ pub(crate) struct Panel {
     legend: SeriesLabelPosition,
 }
 
-/// Points of one colour: a line through them, or bars that end there.
+/// Points of one colour, drawn as a line through the points or as bars that end at them.
 struct Series {
     name: String,
     points: Vec<(f64, f64)>,
@@ -162,7 +162,7 @@ impl Panel {
             .x_label_formatter(&|place| self.x.label(*place))
             .y_label_formatter(&|place| self.y.label(*place))
             .draw()?;
-        // A single series need not be grey.
+        // A single series has the second colour, because the first one is grey.
         let colors = COLORS.into_iter().cycle().skip(usize::from(self.series.len() == 1));
         let colored = self.series.iter().zip(colors);
         for (series, color) in colored.filter(|(series, _)| !series.points.is_empty()) {

@@ -135,7 +135,7 @@ fn round<S: Store<Item = u64>>(dispatching: Dispatching, requests: u32, filled: 
         true => fill_and_empty(&mut queue, first),
         false => (None, None),
     };
-    // In the order of the queue, which costs a list nothing.
+    // Fills the queue in its order, in which a list needs no search.
     first.sort_by_key(|timing| match dispatching {
         Dispatching::Static => u64::from(timing.order),
         Dispatching::Deadline => timing.deadline,

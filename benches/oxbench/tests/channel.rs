@@ -43,7 +43,7 @@ fn a_quick_run_of_channels_counts_every_event_in_one_process_and_between_process
         let quantiles = quantiles.map(|of| point[of].as_u64().unwrap());
         assert!(quantiles[0] > 0 && quantiles.is_sorted(), "{point}");
         assert!(point["release_p99_ns"].as_u64().unwrap() >= quantiles[1], "{point}");
-        // The high pair was measured beside its load.
+        // The low pairs exchanged events during the measurement of the high pair.
         assert!(point["low_rate"].as_f64().unwrap() > 0.0, "{point}");
         assert_eq!(point["dropped"], 0, "{point}");
     }

@@ -1,5 +1,5 @@
-// Supplier and consumers of Cyclone DDS, as they are told on standard input (see src/events/driver.rs): for each order a process
-// for the supplier and one for all consumers, which share their notes.
+// Supplier and consumers of Cyclone DDS, controlled on standard input (see src/events/driver.rs). Each request starts
+// one process for the supplier and one for all consumers. Both processes share the recorded times.
 
 #include <dds/dds.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ enum { MOST_EVENTS = 100000, PATIENCE_S = 30 };
 // Number of an event that is not counted.
 static const uint64_t WARM = UINT64_MAX;
 
-// One order: when each event was pushed, how many consumers have it, and how long the last one waited.
+// One run: time of each push, number of consumers that have each event, and longest time to the last consumer.
 struct run {
   uint32_t consumers, size;
   uint64_t events, window;
@@ -102,7 +102,7 @@ static void consume(void) {
   dds_lset_data_available(listener, take);
   dds_qos_t *qos = reliable();
   for (uint32_t at = 0; at < run->consumers; ++at) made(dds_create_reader(participant, of, qos, listener), "reader");
-  // Until it is killed.
+  // Runs until the process is killed.
   for (;;) pause();
 }
 

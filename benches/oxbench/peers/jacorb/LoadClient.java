@@ -10,17 +10,17 @@ import oxbench.Cubing;
 import oxbench.CubingHelper;
 
 /**
- * JacORB's side of loads (see src/load/mod.rs): many clients at once, a thread each, as it is told on standard input
- * (see src/load/protocol.rs). JacORB has one connection to a server: all clients share it.
+ * JacORB's side of loads (see src/load/mod.rs): concurrent clients with a thread each, controlled on standard input
+ * (see src/load/protocol.rs). JacORB opens one connection to a server, which all clients share.
  */
 public final class LoadClient {
-    /** From the moment that the last client is ready to the common start. */
+    /** Nanoseconds from the readiness of the last client to the common start. */
     private static final long LEAD = 20_000_000;
 
-    /** Room for the samples of a client that calls back to back; grows. */
+    /** Initial capacity for the samples of a client that calls back to back. */
     private static final int MANY = 1 << 16;
 
-    /** One client. Times in nanoseconds, but for the work: microseconds. */
+    /** One client. The work is in microseconds; all other times are in nanoseconds. */
     private record Task(int object, long phase, long period, int work, boolean fromRelease) {
         static Task parse(String word) {
             String[] parts = word.split(":");
@@ -82,7 +82,7 @@ public final class LoadClient {
         return samples;
     }
 
-    /** The calls of one client until the time is over, each timed by itself. */
+    /** Makes the calls of one client until the time is over, and returns the time of each call. */
     private static long[] repeat(Cubing target, Task task, CyclicBarrier ready, long duration)
             throws InterruptedException, BrokenBarrierException {
         long[] samples = new long[task.period == 0 ? MANY : (int) (duration / task.period + 1)];
@@ -101,7 +101,7 @@ public final class LoadClient {
             if (count == samples.length) samples = Arrays.copyOf(samples, 2 * count + 1);
             samples[count++] = after - (task.fromRelease ? release : before);
             if (task.period != 0) {
-                // A release that passed during the call is left out, not caught up with.
+                // A release that passed during the call is skipped, not made up for.
                 while (release <= after) release += task.period;
                 sleepUntil(Math.min(release, end));
             }

@@ -6,7 +6,7 @@ import org.omg.PortableServer.POA;
 import org.omg.PortableServer.POAHelper;
 
 /**
- * JacORB's side of loads (see src/load/mod.rs): Cubing objects, served as JacORB does by default.
+ * JacORB's side of loads (see src/load/mod.rs): Cubing objects, served with JacORB's defaults.
  *
  * <pre>
  * LoadServer 60 20       a priority for each object, of which there is no use
@@ -51,7 +51,7 @@ public final class LoadServer {
         System.out.println(references.toString().trim());
         System.out.flush();
         while (System.in.read() >= 0) {
-            // Until standard input closes.
+            // Serves until standard input closes.
         }
         Runtime.getRuntime().halt(0);
     }

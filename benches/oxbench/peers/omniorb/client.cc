@@ -1,4 +1,4 @@
-// omniORB's side of oxbench: calls a Probe as it is told on standard input (see src/session.rs).
+// omniORB's side of oxbench: calls a Probe as requested on standard input (see src/session.rs).
 //
 //   client <reference>
 //   < ready

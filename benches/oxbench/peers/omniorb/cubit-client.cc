@@ -1,4 +1,4 @@
-// omniORB's side of oxbench protocols: calls a Cubit as it is told on standard input (see src/session.rs).
+// omniORB's side of `oxbench protocols`: calls a Cubit as requested on standard input (see src/session.rs).
 
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// omniORB's side of oxbench protocols: serves one Cubit until standard input closes. Sequences are handed back in the
-// buffer that the request was unmarshalled into, as an expert would.
+// omniORB's side of `oxbench protocols`: serves one Cubit until standard input closes. A sequence is returned in the
+// buffer into which the request was unmarshalled, as an omniORB expert would do it.
 
 #include <cstdio>
 #include <cstdlib>

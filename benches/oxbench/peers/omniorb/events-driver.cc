@@ -1,4 +1,4 @@
-// Supplier and consumers of omniEvents in one process, as they are told on standard input (see src/events/driver.rs).
+// Supplier and consumers of omniEvents in one process, controlled on standard input (see src/events/driver.rs).
 
 #include <atomic>
 #include <condition_variable>
@@ -25,7 +25,7 @@ std::uint64_t now() {
   return std::uint64_t(time.tv_sec) * 1000000000u + std::uint64_t(time.tv_nsec);
 }
 
-// One run: when each event was pushed, how many consumers have it, and how long the last one waited.
+// One run: time of each push, number of consumers that have each event, and longest time to the last consumer.
 struct Run {
   explicit Run(std::size_t events, std::uint32_t consumers)
       : consumers(consumers), pushed(events), arrived(events), latencies(events) {}

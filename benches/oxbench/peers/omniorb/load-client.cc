@@ -1,4 +1,4 @@
-// omniORB's side of loads (see src/load/mod.rs): many clients at once, a thread each, as it is told on standard input
+// omniORB's side of loads (see src/load/mod.rs): concurrent clients with a thread each, controlled on standard input
 // (see src/load/protocol.rs).
 //
 //   load-client <reference> ...
@@ -40,7 +40,7 @@ void sleep_until(std::uint64_t when) {
   }
 }
 
-// Times in nanoseconds, but for the work: microseconds.
+// The work is in microseconds; all other times are in nanoseconds.
 struct Task {
   std::size_t object;
   std::uint64_t phase, period, work;
@@ -80,7 +80,7 @@ class Barrier {
   std::uint64_t start_ = 0;
 };
 
-// The calls of one client until the time is over, each timed by itself.
+// Makes the calls of one client until the time is over, and returns the time of each call.
 std::vector<std::uint64_t> repeat(oxbench::Cubing_ptr target, const Task& task, Barrier& barrier,
                                   std::uint64_t duration) {
   std::vector<std::uint64_t> samples;
@@ -99,7 +99,7 @@ std::vector<std::uint64_t> repeat(oxbench::Cubing_ptr target, const Task& task, 
     if (cube != CORBA::Octet(value * value * value)) throw std::runtime_error("another cube came back");
     samples.push_back(after - (task.from_release ? release : before));
     if (task.period != 0) {
-      // A release that passed during the call is left out, not caught up with.
+      // A release that passed during the call is skipped, not made up for.
       while (release <= after) release += task.period;
       sleep_until(std::min(release, end));
     }

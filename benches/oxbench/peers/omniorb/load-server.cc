@@ -1,4 +1,4 @@
-// omniORB's side of loads (see src/load/mod.rs): Cubing objects, served as omniORB does by default.
+// omniORB's side of loads (see src/load/mod.rs): Cubing objects, served with omniORB's defaults.
 //
 //   load-server 60 20       a priority for each object, of which there is no use
 //   < IOR:... IOR:...

@@ -1,5 +1,5 @@
-// omniORB's side of `oxbench marshal`: writes values into and reads them from cdrMemoryStream, as it is told
-// on standard input (see src/marshal/side.rs).
+// omniORB's side of `oxbench marshal`: writes values into a cdrMemoryStream and reads them from it, as requested on
+// standard input (see src/marshal/side.rs).
 //
 //   marshal <reference>
 //   < ready
@@ -31,7 +31,7 @@ std::uint64_t now() {
   return std::uint64_t(time.tv_sec) * 1000000000u + std::uint64_t(time.tv_nsec);
 }
 
-// Median of as many batches as fit, each long enough for the clock.
+// Returns the median of as many batches as fit into the time. Each batch is long enough to be timed by the clock.
 template <class Once>
 double median_time(std::uint64_t budget, Once once) {
   std::uint64_t batch = 1;
@@ -54,7 +54,7 @@ double median_time(std::uint64_t budget, Once once) {
   return times[times.size() / 2];
 }
 
-// The compiler must suppose that somebody looks at the value.
+// Prevents the compiler from removing the value as unused.
 template <class T>
 void seen(T& value) {
   asm volatile("" : : "g"(&value) : "memory");
@@ -318,7 +318,7 @@ Rows all(CORBA::ORB_ptr orb, const char* reference) {
 }
 
 void prepare(cdrMemoryStream& stream, const std::string& order) {
-  // Little-endian? This program and its peers run on one machine, and rows come in its order or the other.
+  // Sets the byte order of the row, which may differ from that of this machine.
   stream.setByteSwapFlag(order == "little");
 }
 

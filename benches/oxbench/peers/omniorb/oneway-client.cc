@@ -1,4 +1,4 @@
-// omniORB's side of oxbench oneway: sends oneways as it is told on standard input (see src/oneway/sides.rs).
+// omniORB's side of `oxbench oneway`: sends oneways as requested on standard input (see src/oneway/sides.rs).
 
 #include <atomic>
 #include <cstdint>
@@ -26,7 +26,7 @@ void nap() {
   nanosleep(&time, nullptr);
 }
 
-// One caller: its oneways until the end, looking at the clock once for 64 of them.
+// Sends the oneways of one caller until the end time. Reads the clock once for every 64 oneways.
 std::uint64_t send(oxbench::Gauge_ptr gauge, CORBA::ULong size, std::uint64_t end) {
   oxbench::Octets data;
   data.length(size);

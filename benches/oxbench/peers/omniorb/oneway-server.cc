@@ -1,4 +1,4 @@
-// omniORB's side of oxbench oneway: a Gauge that counts what arrives, until standard input closes.
+// omniORB's side of `oxbench oneway`: serves a Gauge, which counts oneways, until standard input closes.
 
 #include <atomic>
 #include <cstdio>

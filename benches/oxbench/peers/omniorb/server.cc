@@ -1,7 +1,7 @@
 // omniORB's side of oxbench: serves one Probe until standard input closes.
 //
-// The servant is written the way an omniORB expert would write it: a reply takes over the buffer that
-// the request was unmarshalled into, so nothing is copied twice.
+// The servant is written as an omniORB expert would write it: the reply takes over the buffer into which the request
+// was unmarshalled, so nothing is copied twice.
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,8 +12,8 @@
 
 namespace {
 
-// Takes the buffer out of an `in` sequence. The skeleton owns that sequence and drops it right after
-// the call, so nobody sees it empty.
+// Takes the buffer out of an `in` sequence. The skeleton owns that sequence and destroys it directly after the call, so
+// no other code sees the empty sequence.
 template <class Sequence>
 Sequence* take(const Sequence& request) {
   Sequence& sequence = const_cast<Sequence&>(request);
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
     std::printf("%s\n", static_cast<const char*>(text));
     std::fflush(stdout);
 
-    // The connection's own thread serves; this one waits for the end.
+    // A thread of the ORB serves the connection. This thread waits for the end of standard input.
     std::string line;
     while (std::getline(std::cin, line)) {
     }

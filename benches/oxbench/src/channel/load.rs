@@ -222,7 +222,7 @@ impl Rhythm {
             }
             Ok(real_time)
         });
-        // Even after a failure: the other threads wait for this one.
+        // Waits even after a failure, because the other threads wait for this one.
         let begin = start.wait();
         let real_time = prepared?;
         for number in 1..=self.events {
@@ -246,14 +246,14 @@ impl Rhythm {
         over: &AtomicBool,
     ) -> Result<Pushed> {
         let prepared = lows[first].connection.prepare(lows[first].priority);
-        // Even after a failure: the other threads wait for this one.
+        // Waits even after a failure, because the other threads wait for this one.
         let begin = start.wait();
         let mut pushed = Pushed::nothing(prepared?);
         let mut turn = 0;
         loop {
             for number in (first..lows.len()).step_by(threads) {
                 if let Some(period) = self.low_period {
-                    // Spread over the period.
+                    // The phases of the low suppliers are spread over the period.
                     let phase = period * number as u32 / lows.len() as u32;
                     sleep_until(begin + period * turn + phase);
                 }

@@ -4,7 +4,7 @@
 //!
 //! Paper 3, section 5.1: the latency of an event of the high pair, from the push to the consumer, includes the time of
 //! the scheduler and the dispatching module. In the paced and saturated versions, suppliers, channel and consumers are
-//! in one process. In the version of processes, each of the three has a process of its own, so that the latency also
+//! in one process. In the version of processes, each of the three has its own process, so that the latency also
 //! includes the ORB. All threads run on one CPU, with the priorities of the schedule.
 
 mod load;
@@ -113,7 +113,8 @@ fn measure(options: &Options) -> Result<Report> {
             let [rms, muf] = STRATEGIES.map(scheduled);
             let mut both = [(rms?, Seen::default()), (muf?, Seen::default())];
             for round in 0..rounds {
-                // Alternates, so that drift of the machine affects both alike and neither always follows the other.
+                // Each round begins with the other strategy, so that drift of the machine affects both equally and
+                // neither always follows the other.
                 both.rotate_left((round % 2) as usize);
                 for (scheduled, seen) in &mut both {
                     let strategy = scheduled.strategy();

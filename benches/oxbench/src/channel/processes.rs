@@ -1,6 +1,6 @@
-//! Round in which the suppliers, the channel and the consumers each have a process of their own, all on one CPU. Every
-//! event passes the ORB twice, over TCP. The schedule gives its priorities to the threads of the suppliers, to the
-//! lanes of the channel's ORB, to the threads of the channel's queues, and to the lanes of the consumers' ORB.
+//! Round in which the suppliers, the channel and the consumers each have their own process, all on one CPU. Every event
+//! passes the ORB twice, over TCP. The schedule gives its priorities to the threads of the suppliers, to the lanes of
+//! the channel's ORB, to the threads of the channel's queues, and to the lanes of the consumers' ORB.
 //!
 //! The suppliers' process pushes the events of a round as requested on standard input:
 //!
@@ -162,7 +162,7 @@ impl Rhythm {
 
 /// Serves a channel with the queues of the schedule until standard input closes.
 pub(crate) fn serve(scheduler: &str, lows: usize) -> Result {
-    // The channel's references are persistent, but nobody uses them after the end of this process. The system may
+    // The channel's references are persistent, but they are not used after the end of this process. The system may
     // therefore choose the port, which the ORB reports as an incident.
     let orb = build(Orb::builder().listen("iiop://127.0.0.1:0"))?;
     let scheduler: SchedulerRef = orb.resolve(scheduler)?;
@@ -267,8 +267,7 @@ impl Connection for Remote {
     }
 }
 
-/// Builds an ORB whose threads have SCHED_FIFO priorities equal to their CORBA priorities, and connections of their
-/// own.
+/// Builds an ORB whose threads have SCHED_FIFO priorities equal to their CORBA priorities, and private connections.
 fn build(builder: Builder) -> Result<Orb> {
     // The default: a lane has more connections than threads, so that a thread must not stay with one of them for long.
     let builder = real_time(builder).setting("WorkerStay", "1");

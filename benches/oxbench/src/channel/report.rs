@@ -23,9 +23,9 @@ pub(crate) enum Version {
     Paced,
     /// In one process; low suppliers push back to back
     Saturated,
-    /// In a process each; all low suppliers together push at a rate
+    /// Each in its own process; all low suppliers together push at a rate
     Processes,
-    /// In a process each; low suppliers push back to back. Only measured on request
+    /// Each in its own process; low suppliers push back to back. Only measured on request
     ProcessesSaturated,
 }
 
@@ -40,7 +40,7 @@ impl Version {
         matches!(self, Version::Saturated | Version::ProcessesSaturated)
     }
 
-    /// Reports whether the suppliers, the channel and the consumers each have a process of their own.
+    /// Reports whether the suppliers, the channel and the consumers each have their own process.
     pub(super) fn has_processes(self) -> bool {
         matches!(self, Version::Processes | Version::ProcessesSaturated)
     }
@@ -78,7 +78,7 @@ pub(crate) struct Point {
     pub(crate) p99_ns: u64,
     pub(crate) p999_ns: u64,
     pub(crate) max_ns: u64,
-    /// Latencies from the release of an event, at which its push should begin.
+    /// Latencies from the release of an event, the time at which the push should begin.
     pub(crate) release_p99_ns: u64,
     pub(crate) release_max_ns: u64,
     /// Events of low consumers per second of pushing.

@@ -154,7 +154,7 @@ impl Scheduled {
         let supplier = Supplier {
             connection: channel.connect_supplier(None, &operations.published())?,
             event: operations.event(),
-            // Before the schedule is computed, there is no priority.
+            // Operations have no priority before the schedule is computed.
             priority: operations.priority(&self.scheduler).unwrap_or(0),
         };
         Ok((supplier, consumer))

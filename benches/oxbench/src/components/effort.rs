@@ -108,7 +108,7 @@ fn difference(before: &str, after: &str) -> (usize, usize) {
 fn lines_of(program: &str, function: &str) -> usize {
     let from = program.lines().skip_while(|line| !line.starts_with(function));
     let inside = from.take_while(|line| *line != "}").count();
-    // Including the brace; 0 if the function is missing.
+    // The result includes the brace. It is 0 if the function is missing.
     if inside > 0 { inside + 1 } else { 0 }
 }
 

@@ -219,7 +219,8 @@ fn side<S: Scheduler>(
     parameter: impl Fn(&Task, Duration, Duration) -> Result<S::Parameter> + Sync,
 ) -> Result {
     let scheduling = RtScheduling::new(scheduler);
-    // A thread of a lane keeps its connection, and a client trusts its own, from one period to the next.
+    // From one period to the next, a thread of a lane stays with its connection, and a client uses its own without a
+    // check.
     let orb = Orb::builder()
         .listen("iiop://127.0.0.1:0")
         .setting("SchedPolicy", "SCHED_FIFO")
@@ -324,7 +325,7 @@ impl<S: Scheduler> Head<'_, S> {
         let work = task.period * self.load / 100 / tasks;
         let part = work / STAGES;
         let microseconds = part.as_micros() as u32;
-        // Makes the connection before times count.
+        // Opens the connection before the measurement begins.
         self.next.cube(0)?;
         let released =
             (Duration::from_secs(self.seconds).as_nanos() / task.period.as_nanos()) as u32;
@@ -333,7 +334,7 @@ impl<S: Scheduler> Head<'_, S> {
             let release = begin + task.period * job;
             let deadline = release + task.period;
             sleep_until(release);
-            // Its time passed while the last job ran.
+            // If the period of this job ended while the previous job ran, the job is skipped.
             let left = deadline.saturating_sub(now());
             if left.is_zero() {
                 continue;

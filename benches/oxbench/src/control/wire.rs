@@ -233,7 +233,7 @@ fn connect() -> Result {
 fn queue(queueing: Queueing, rate: u32) -> Result {
     let device = DEVICES[1];
     let tc = |rest: String| system(&format!("ip netns exec server tc {rest}"));
-    // The first time, there is none to delete.
+    // On the first call there is no queueing discipline to delete, so the command fails.
     let _ = tc(format!("qdisc del dev {device} root"));
     let bucket = format!("rate {rate}mbit burst 4000");
     match queueing {
@@ -282,7 +282,7 @@ fn measure(queueing: Queueing, bulk: u32, time: Duration) -> Result<Point> {
         for _ in 0..bulk {
             scope.spawn(|| fetch_bulk(low, &over, &fetched));
         }
-        // Until the link is full.
+        // Waits until the bulk traffic fills the link.
         thread::sleep(Duration::from_millis(500));
         let before = fetched.load(Ordering::Relaxed);
         let begin = Instant::now();

@@ -80,7 +80,7 @@ impl Budgets {
             (*more > bound)
                 .then(|| format!("{more:.0} instructions for {kind}, {bound} allowed"))
                 .or_else(|| {
-                    // Budgets that were not read, or lost on the way, cost nothing.
+                    // If a budget adds almost no instructions, the server did not apply it.
                     (*more < LEAST)
                         .then(|| format!("{more:.0} instructions for {kind}: nothing was counted"))
                 })

@@ -134,7 +134,7 @@ impl Requests {
         let known = if by == By::Perfect { many } else { 0 };
         let poa = builder.known_ids((0..known).map(id)).create()?;
         let mut requests = Vec::new();
-        // Of a million objects, some thousands, spread over all.
+        // Of a million objects, only some thousands are called. They are spread over all objects.
         let step = many.div_ceil(MOST);
         for n in 0..many {
             let reference = match place {
@@ -276,7 +276,7 @@ impl Requests {
 
 impl Drop for Requests {
     fn drop(&mut self) {
-        // No endpoint listens for long, and no client has called.
+        // A failure does not matter, because no client has called.
         let _ = self.orb.shutdown(true);
     }
 }

@@ -124,7 +124,7 @@ pub(crate) fn run(options: &Options) -> Result {
     for &many in pairs {
         let mut seen = [(); STRATEGIES.len()].map(|()| Seen::default());
         for round in 1..=rounds {
-            // Alternates, so that drift of the machine affects both.
+            // The strategies alternate, so that drift of the machine affects both equally.
             for (strategy, seen) in STRATEGIES.into_iter().zip(&mut seen) {
                 eprintln!("{many} low pairs, round {round}, {} ...", strategy.name);
                 let server = Server::start(strategy, many)?;
@@ -161,7 +161,7 @@ struct Server {
 struct Served {
     number: AtomicU64,
     began: Instant,
-    /// Time of the last one, in nanoseconds since then.
+    /// Time of the last call, in nanoseconds since `began`.
     last: AtomicU64,
 }
 
@@ -267,7 +267,7 @@ fn measure(server: &Server, pairs: u32, seen: &mut Seen) -> Result<bool> {
     let over = AtomicBool::new(false);
     thread::scope(|scope| -> Result {
         let calls = scope.spawn(|| -> Result<_> {
-            // The caller is as urgent as the pair: modules of low priority must not keep it from its processor.
+            // The calling thread is as urgent as the high pair. Otherwise modules of low priority would preempt it.
             client.set_thread_priority(Priority::MAX)?;
             call_again_and_again(&high, &over)
         });

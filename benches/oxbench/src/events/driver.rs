@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Serves a channel at an endpoint until standard input closes.
 pub(crate) fn serve(endpoint: &str) -> Result {
-    // References to the channel are persistent, so the port must be known before.
+    // References to the channel are persistent, so the port must be known before the ORB is built.
     let endpoint = match endpoint.strip_suffix(":0") {
         Some(host) => format!("{host}:{}", free_port()),
         None => endpoint.to_owned(),

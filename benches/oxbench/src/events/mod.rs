@@ -142,11 +142,11 @@ impl Load {
     fn suits(&self, contender: Contender) -> bool {
         match contender {
             Contender::Raw | Contender::RawApart => *self == Load { size: self.size, ..ONE },
-            // CosEvent has no filters; 1,000 consumers take it a quarter of a second for each event.
+            // CosEvent has no filters. With 1,000 consumers, omniEvents needs a quarter of a second for each event.
             Contender::OmniEvents => self.idle == 0 && self.consumers <= 100,
             Contender::OxOrb => true,
             Contender::Local => self.idle == 0 && self.window == 1,
-            // A session, reader, thread or segment for each.
+            // These contenders need a session, reader, thread or segment for each consumer.
             Contender::ZenohRouter
             | Contender::ZenohPeers
             | Contender::Cyclone

@@ -150,7 +150,8 @@ fn measure(options: &Options) -> Result<Report> {
             let tasks = options.tasks(version, lows);
             let mut seen: Vec<[Samples; 2]> = taking.iter().map(|_| Default::default()).collect();
             for round in 0..options.rounds {
-                // Rotates, so that drift of the machine affects all alike and none always follows the same one.
+                // Each round begins with another contender, so that drift of the machine affects all equally and none
+                // always follows the same one.
                 let first = round as usize % taking.len();
                 for at in (first..taking.len()).chain(0..first) {
                     let contender = taking[at];
@@ -195,8 +196,9 @@ impl Options {
             Version::Paper => (period(self.low_hz), Duration::ZERO),
             Version::Saturated => (Duration::ZERO, Duration::from_micros(self.work.into())),
         };
-        // All are released together, as in the paper: at a tenth of the machine's capacity, other clients would never
-        // overlap, and the order of calls would only depend on warm caches. Waiting for the others counts.
+        // All clients are released together, as in the paper. Otherwise, at a tenth of the machine's capacity, their
+        // calls would never overlap, and warm caches alone would decide which client is faster. The time of a call
+        // includes the wait for other clients.
         let from_release = version == Version::Paper;
         let high = Task {
             object: 0,

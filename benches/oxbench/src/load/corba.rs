@@ -61,8 +61,8 @@ pub(super) fn serve(architecture: Architecture, at: Option<&str>, priorities: &[
     Ok(())
 }
 
-/// Maps CORBA priorities to equal SCHED_FIFO ones. A thread of a lane keeps its connection, and a client trusts its
-/// own, from one period to the next.
+/// Maps CORBA priorities to equal SCHED_FIFO ones. From one period to the next, a thread of a lane stays with its
+/// connection, and a client uses its own without a check.
 pub(crate) fn real_time(builder: Builder) -> Builder {
     builder
         .setting("SchedPolicy", "SCHED_FIFO")

@@ -51,7 +51,7 @@ fn answer_beside(stream: impl Read + Write + Send + 'static) {
     });
 }
 
-/// Answers a client, whose connection begins with its priority.
+/// Answers the requests of a client. The first octets of the connection are the client's priority.
 fn answer(mut stream: impl Read + Write) -> Result {
     let mut first = [0; 2];
     stream.read_exact(&mut first)?;

@@ -38,8 +38,8 @@ pub(crate) struct Task {
     pub(crate) period: Duration,
     /// CPU time that the servant uses for each call.
     pub(crate) work: Duration,
-    /// Whether a call is timed from its release, as a response time is: it then includes the time until the client's
-    /// thread runs.
+    /// Whether the time of a call is measured from its release, like a response time. The time then includes the wait
+    /// until the client's thread runs.
     pub(crate) from_release: bool,
 }
 
@@ -110,7 +110,7 @@ fn run<C: Caller>(
             scope.spawn(move || repeat(task, duration, start, || caller(task)))
         };
         let threads: Vec<_> = tasks.iter().map(spawn).collect();
-        // All are joined before the first error is reported.
+        // All threads are joined before the first error is reported.
         let ended: Vec<_> = threads
             .into_iter()
             .map(|thread| thread.join().expect("clients do not panic"))
@@ -137,7 +137,7 @@ fn repeat<C: Caller>(
         }
         Ok(caller)
     });
-    // Even after a failure: the others wait for it here.
+    // Waits even after a failure, because the other clients wait for this one here.
     let start = start.wait();
     let mut caller = caller?;
     let end = start + duration;
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn what_counts_from_its_release_includes_the_wait_for_the_processor() {
         let late = Task {
-            // As if the thread had started three milliseconds after the release.
+            // Has the same effect as a thread that starts three milliseconds after the release.
             phase: Duration::ZERO,
             from_release: true,
             ..PERIODIC

@@ -67,7 +67,7 @@ fn sums(symbols: &str) -> Vec<Code> {
         let named = |code: &&mut Code| {
             let ident = format!("{}{}", code.name.len(), code.name);
             let at = symbol.find(&ident);
-            // Not the end of a longer name's length: `16Sample` is a different symbol of sixteen letters.
+            // The digits before the name must be its whole length: `16Sample` is a different symbol of sixteen letters.
             at.is_some_and(|at| !symbol[..at].ends_with(|c: char| c.is_ascii_digit()))
         };
         let Some(code) = code.iter_mut().find(named) else {

@@ -5,7 +5,7 @@ pub(super) mod idl {
     oxorb::include_idl!("marshal");
 }
 
-// The same source for both kinds, with different types.
+// `rows.rs` is included once for each kind of generated code, and uses the types of that kind.
 #[allow(clippy::duplicate_mod)]
 #[path = "rows.rs"]
 pub(super) mod rows;

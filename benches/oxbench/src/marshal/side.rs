@@ -55,7 +55,7 @@ const BATCH: Duration = Duration::from_micros(20);
 
 /// Executes requests until standard input closes.
 pub(crate) fn serve(kind: Kind, reference: &str) -> Result {
-    // omniORB's allocations are not counted either.
+    // Stops counting allocations: omniORB's program does not count them, and counting takes time.
     alloc::stop();
     let orb = Orb::builder().build()?;
     let mut output = std::io::stdout().lock();
@@ -113,7 +113,7 @@ impl<T: Encode + for<'de> Decode<'de>> Row for Of<T> {
         drop(read_in::<T>(&mut decoder)?);
         decoder.finish()?;
         let reading = median(budget, || {
-            // Inspected in place, like omniORB's value: nothing is moved.
+            // The value is inspected where it was decoded, as in omniORB's program, so that nothing is moved.
             black_box(&T::decode(&mut self::decoder(&octets, order, orb))?);
             Ok(())
         })?;
@@ -135,7 +135,8 @@ impl<T: Encode + for<'de> Decode<'de> + Copy> Row for Singles<T> {
     fn time(&self, order: ByteOrder, orb: &Orb, budget: Duration) -> Result<(f64, f64)> {
         let writing = time_writing(self, order, budget)?;
         let octets = self.octets(order)?;
-        // Each number is decoded to its place and inspected there, like omniORB's: no array of them is moved.
+        // Each number is decoded into its place and inspected there, as in omniORB's program, so that no array is
+        // moved.
         let mut numbers = self.0;
         let reading = median(budget, || {
             let mut decoder = decoder(&octets, order, orb);
@@ -164,7 +165,7 @@ fn octets_of(value: &impl Encode, order: ByteOrder) -> Result<Vec<u8>> {
 /// Returns the nanoseconds to write a value.
 #[inline(always)]
 fn time_writing(value: &impl Encode, order: ByteOrder, budget: Duration) -> Result<f64> {
-    // One encoder, reset for each value, like omniORB's stream.
+    // The encoder is reset for each value, like omniORB's stream.
     let mut encoder = Encoder::new(Vec::new(), order, DIALECT);
     median(budget, || {
         encoder.truncate(0);

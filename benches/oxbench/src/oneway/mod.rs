@@ -113,7 +113,8 @@ fn measure(options: &Options) -> Result<Report> {
 fn measure_load(options: &Options, contenders: &[Contender], load: Load) -> Result<Vec<Row>> {
     let mut rates = vec![Vec::new(); contenders.len()];
     for round in 0..options.rounds {
-        // Rotates, so that drift of the machine affects all alike and none always follows the same one.
+        // Each round begins with another contender, so that drift of the machine affects all equally and none always
+        // follows the same one.
         let first = round as usize % contenders.len();
         for at in (first..contenders.len()).chain(0..first) {
             rates[at].push(contenders[at].measure(options, load)?);

@@ -1,4 +1,4 @@
-//! omniORB, the fastest ORB in service: C++ programs, built on first use.
+//! omniORB: C++ programs, built on first use.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -25,7 +25,7 @@ pub(super) fn serve(lengths: Lengths) -> Result {
 pub(super) fn call(address: &str) -> Result {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
-    // Like OxORB's connections within a host.
+    // Sends without pacing, as OxORB does within a host.
     let _ = oxorb_sys::socket::send_unpaced(&stream);
     let buffer = Vec::new();
     session::serve(&mut RawCaller { stream, buffer })
@@ -33,7 +33,7 @@ pub(super) fn call(address: &str) -> Result {
 
 fn answer(mut stream: TcpStream, lengths: Lengths) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
-    // Like OxORB's connections within a host.
+    // Sends without pacing, as OxORB does within a host.
     let _ = oxorb_sys::socket::send_unpaced(&stream);
     let mut buffer = Vec::new();
     let buffer = room(&mut buffer, lengths.longer());

@@ -57,7 +57,7 @@ fn one_way(report: &Report) -> Vec<Verdict> {
     let ping = p50(Operation::Void, 0, Maker::Giop, Transport::Spinning, Way::Usual);
     let memcpy = p50(Operation::Sent, LARGE, Maker::Memcpy, Transport::Memory, Way::Usual);
     let by = |this: Option<f64>, other: Option<f64>| Some(Ratio::exactly(this? / other?));
-    // Skipped without any such call.
+    // The bounds do not apply to a run without such calls.
     if report.cubes.iter().all(|it| it.cube.operation != Operation::Sent) {
         return Vec::new();
     }
@@ -231,7 +231,7 @@ mod tests {
         let all: Vec<_> = MATRIX.iter().collect();
         let good = report(time, &all);
         let verdicts = super::verdicts(&good).to_string();
-        // Five of pings, two for each of five transports, one floor.
+        // Of the 16 verdicts, five are on pings, two on each of five transports, and one on the floor.
         assert_eq!(verdicts.matches("met ").count(), 16, "{verdicts}");
         let slow = |protocol: &Protocol| 4000 - time(protocol);
         let verdicts = super::verdicts(&report(slow, &all)).to_string();

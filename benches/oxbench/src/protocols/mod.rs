@@ -82,7 +82,8 @@ fn measure(options: &Options) -> Result<Report> {
         contenders.iter().map(|_| cubes.iter().map(|_| Record::empty()).collect()).collect();
     for round in 0..rounds {
         eprintln!("round {} of {rounds} ...", round + 1);
-        // Rotates, so that drift of the machine affects all alike and none always follows the same one.
+        // Each round begins with another contender, so that drift of the machine affects all equally and none always
+        // follows the same one.
         let first = round as usize % contenders.len();
         for at in (first..contenders.len()).chain(0..first) {
             let mut pair = contenders[at].start(options.cpus, &folder)?;

@@ -120,7 +120,7 @@ pub(super) fn octets(size: u32) -> Vec<u8> {
     (0..size).map(|at| at as u8).collect()
 }
 
-/// Checks the first and the last octet of a message of this length: a fast wrong answer is worthless.
+/// Checks the first and the last octet of a message of this length, so that no wrong answer is timed.
 ///
 /// # Errors
 /// BAD_PARAM if not.

@@ -141,8 +141,8 @@ impl fmt::Display for Report {
                 });
             write!(f, "{table}")?;
         }
-        // Excess of a call's time over the floor, for each size: over a pluggable protocol, the ORB's part is equal for
-        // every size except for copies.
+        // Prints for each size how much longer a call takes than the raw exchange. Apart from copies, the ORB's part of
+        // a call does not depend on the size.
         let ours = |row: &&Row| row.protocol.is_ours() && row.to_raw.is_some();
         let rows = self.cubes.iter().take(1).flat_map(|cube| &cube.rows);
         let protocols: Vec<_> = rows.filter(ours).map(|row| row.protocol).collect();

@@ -63,7 +63,7 @@ pub(crate) fn serve(path: &str, wait: Wait, way: Way) -> Result {
         for socket in listener.incoming() {
             std::thread::spawn(move || -> Result {
                 let socket = OwnedFd::from(socket?);
-                // The client may not have run since it connected.
+                // Waits for the descriptors, because the client may not have run since it connected.
                 poll::readable(&socket, None)?;
                 let (_, [descriptor, _]) = unix::receive_descriptors(socket, &mut [0; 8])?;
                 let memory = Shared::open(descriptor.ok_or("no memory came")?, 2 * AREA)?;

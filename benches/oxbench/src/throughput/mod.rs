@@ -71,7 +71,7 @@ fn measure(options: &Options) -> Result<Report> {
     };
     let (mut points, mut kept_out) = (Vec::new(), Vec::new());
     for &placement in &options.cpus {
-        // Otherwise, the wake-up times of a sleeping CPU would be measured instead of the calls.
+        // Without this guard, the wake-up times of a sleeping CPU would dominate the calls.
         let quiet = Quiet::begin(&placement.cpus());
         kept_out.push((placement.to_string(), quiet.kept_out()));
         let setting = Setting { placement, duration: Duration::from_millis(options.time) };
@@ -146,7 +146,8 @@ fn measure_at(
     let tasks = vec![task; clients];
     let mut seen = vec![Vec::new(); entrants.len()];
     for round in 0..rounds {
-        // Rotates, so that drift of the machine affects all alike and none always follows the same one.
+        // Each round begins with another contender, so that drift of the machine affects all equally and none always
+        // follows the same one.
         let first = round as usize % entrants.len();
         for at in (first..entrants.len()).chain(0..first) {
             let Entrant { client, server } = &entrants[at];

@@ -54,7 +54,8 @@ pub(super) fn measure(
         let calls = experiment.calls / divisor;
         let mut records = CONTENDERS.map(|_| Record::empty());
         for round in 0..rounds {
-            // Rotates, so that drift of the machine affects all alike and none always follows the same one.
+            // Each round begins with another contender, so that drift of the machine affects all equally and none
+            // always follows the same one.
             let first = round as usize % CONTENDERS.len();
             for at in (first..CONTENDERS.len()).chain(0..first) {
                 let mut pair = CONTENDERS[at].start(experiment, placement, folder)?;

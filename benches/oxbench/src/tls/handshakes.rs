@@ -128,7 +128,7 @@ impl Measured {
         let before = server.cpu_time();
         client.tell(&format!("run {handshakes}"))?;
         let elapsed: u64 = client.hear()?.parse()?;
-        // Ended threads are no longer counted, so both servers keep theirs.
+        // The kernel's count omits ended threads, so both servers keep their threads.
         let used = before.zip(server.cpu_time());
         let used = used.map(|(before, after)| after.saturating_sub(before));
         let taken = &mut self.servers[at];
@@ -302,7 +302,7 @@ fn serve_by_rustls(folder: &Path) -> Result {
         let (config, listener) = (Arc::clone(&config), Arc::clone(&listener));
         thread::spawn(move || {
             while let Ok((tcp, _)) = listener.accept() {
-                // Errors are reported by the client.
+                // The client reports the errors.
                 let _ = answer(&config, tcp);
             }
         });
@@ -347,7 +347,7 @@ fn serve_by_oxorb(folder: &Path) -> Result {
     let own = folder.join("server.pem").display().to_string();
     let orb = Orb::builder()
         .setting("TlsCertificate", &own)
-        // Permanent threads, so that their processor time is counted.
+        // The threads are permanent, so that their processor time is counted.
         .setting("Concurrency", "leader-followers:4")
         .listen("iiops://127.0.0.1:0")
         .build()?;

@@ -43,8 +43,8 @@ const POOL: usize = 80 << 20;
 /// Longest time until the client discovers the server.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Size from which on zenoh would move a message into shared memory by itself: never, so that either all or no messages
-/// are there.
+/// Threshold from which zenoh moves a message from ordinary memory into shared memory by itself. No message reaches it,
+/// so that only the memory of the pool is shared.
 const NEVER: usize = 1 << 30;
 
 /// Opens a session over one UNIX socket, without discovery of other peers.

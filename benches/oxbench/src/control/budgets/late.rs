@@ -51,7 +51,7 @@ fn one(service: &'static str, policy: &'static str, time: Duration) -> Result<La
         };
         admitted.push(server.orb.admit(request)?);
     }
-    // Later clients have reduced the shares of the others.
+    // Clients that were admitted later have reduced the shares of earlier clients.
     let share = admitted.iter().rev().find_map(|answer| match answer {
         Answer::BestEffort { share, .. } => Some(share),
         _ => None,

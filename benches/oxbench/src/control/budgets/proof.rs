@@ -138,7 +138,8 @@ fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<u64>, u64)> {
             for _ in 0..FLOODERS {
                 let flood = flood.clone();
                 scope.spawn(move || {
-                    // As if it ran on another machine.
+                    // The flooding client uses no processor time that another thread wants, as if it ran on another
+                    // machine.
                     let _ = schedule::set_current(IDLE);
                     while !over.load(Ordering::Relaxed) {
                         let _ = flood.flood(FLOOD);

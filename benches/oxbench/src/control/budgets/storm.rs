@@ -71,7 +71,8 @@ fn one(server: &Server, storm: bool, calls: usize, seen: &mut Storm) -> Result<V
             for _ in 0..FLOODERS {
                 let (flood, flooded) = (flood.clone(), &flooded);
                 scope.spawn(move || {
-                    // As if it ran on another machine: its processor time is not taken from the server.
+                    // The flooding client uses no processor time that the server wants, as if it ran on another
+                    // machine.
                     let _ = schedule::set_current(Schedule { class: Class::Idle, priority: 0 });
                     while !over.load(Ordering::Relaxed) {
                         if flood.flood(FLOOD).is_ok() {

@@ -29,7 +29,7 @@ impl Cached {
         Ok(())
     }
 
-    /// Reads the device, which takes its time, and stores the value.
+    /// Reads the slow device, and stores the value.
     pub(crate) fn refresh(&self, read: impl FnOnce() -> Position) {
         clock::work(self.work());
         let position = read();

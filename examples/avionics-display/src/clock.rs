@@ -11,7 +11,7 @@ pub(crate) fn now() -> u64 {
     nanoseconds(ClockId::Monotonic)
 }
 
-/// Keeps the processor busy, like a device's driver. Time of other threads does not count.
+/// Uses processor time, like the driver of a device. The time of other threads does not count.
 pub(crate) fn work(microseconds: u32) {
     let busy = Duration::from_micros(microseconds.into()).as_nanos() as u64;
     let end = nanoseconds(ClockId::ThreadCPUTime).saturating_add(busy);
@@ -20,7 +20,7 @@ pub(crate) fn work(microseconds: u32) {
     }
 }
 
-/// Rejects a value of an attribute that is above its bound, or 0 if that has no meaning.
+/// Rejects a value of an attribute that is less than `least` or greater than `most`.
 pub(crate) fn bounded(value: u32, least: u32, most: u32) -> oxorb::Result<u32> {
     match (least..=most).contains(&value) {
         true => Ok(value),

@@ -1,4 +1,4 @@
-//! The plans and their real-time resources, for programs that carry them along.
+//! The plans and their real-time resources, embedded for programs that link this crate.
 
 /// The navigation subsystem alone.
 pub const NAVIGATION: &str = include_str!("../plans/navigation.toml");

@@ -39,7 +39,7 @@ impl avionics::RateGeneratorExecutor for RateGenerator {
         Ok(())
     }
 
-    /// The rate is the assembler's decision: there is none by default.
+    /// The assembler sets the rate: it has no default.
     fn configuration_complete(
         &self,
         _: &rate_generator::Configured,

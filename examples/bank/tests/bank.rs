@@ -1,4 +1,4 @@
-//! Both programs, as a user would run them.
+//! Test that runs both programs as a user would.
 
 use std::process::Command;
 use std::time::Duration;

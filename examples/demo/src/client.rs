@@ -196,7 +196,7 @@ fn call_without_pause(args: &Busy, told: &mut BusyTold) -> Outcome {
             }
         }
         ending.store(true, Ordering::Relaxed);
-        // All are joined before the first error is reported.
+        // All threads are joined before the first error is reported.
         let ended: Vec<Outcome> = clients
             .into_iter()
             .map(|client| client.join().expect("clients do not panic"))

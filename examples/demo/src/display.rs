@@ -32,7 +32,7 @@ pub(super) struct Display {
 enum How {
     Live,
     Lines,
-    /// Omitted display, as JSON is printed at the end.
+    /// No display, because the result is printed as JSON at the end.
     Silent,
 }
 

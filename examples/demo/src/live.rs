@@ -34,7 +34,7 @@ impl Live {
         self.drawn = lines.len();
         let mut text = String::new();
         for line in &lines {
-            // All of it is ASCII: an octet is a column.
+            // The text is ASCII, so an octet is a column.
             let _ = writeln!(text, "{}", line.get(..columns).unwrap_or(line));
         }
         print(text)

@@ -1,10 +1,11 @@
 //! `oxorb demo sched`: a server with more load than processor capacity, under four strategies.
 //!
-//! The eight operations of Table 1 of paper 3, at twice their rates and half their times, 129.6 % of a processor. One
-//! thread releases them all at the critical instant and from then on; the server dispatches them from modules whose
-//! threads share one processor. A round lasts half a second plus the remaining work; pauses between rounds keep the
-//! load below the kernel's limit for real-time threads (`kernel.sched_rt_runtime_us`, usually 95 % of each second),
-//! which would stop them all, including the critical ones.
+//! The operations are the eight of Table 1 of paper 3, at twice their rates and with half their times. They demand
+//! 129.6 % of a processor. One thread releases all of them at the critical instant and in each later period. The server
+//! dispatches them from modules whose threads share one processor. A round lasts half a second plus the remaining work.
+//! Pauses between rounds keep the load below the kernel's limit for real-time threads (`kernel.sched_rt_runtime_us`,
+//! usually 95 % of each second). Above this limit the kernel would stop all of these threads, including the critical
+//! ones.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -163,7 +164,7 @@ fn play(
 ) -> Result<(Act, bool), Failed> {
     let frame = table_1::FRAME / QUICKER;
     let mut releases = simulate::releases(&schedule.tasks, frame)?;
-    // Simultaneous releases cannot be sent simultaneously: the most urgent goes first, as if they were.
+    // Requests that are released at the same time can only be sent one after the other. The most urgent is sent first.
     releases.sort_by_key(|one| (one.at, schedule.tasks.tasks[one.task].order));
     let timeline = simulate::run(&schedule.tasks, &releases, &simulate::Options::default());
     let simulated = simulate::statistics(&schedule.tasks, &timeline);
@@ -193,7 +194,7 @@ struct Cpus {
     releasing: Option<usize>,
 }
 
-/// Releases must not wait for the operations: uses another processor if there is one.
+/// Returns the processors. Releases must not wait for the operations, so they use another processor if there is one.
 fn processors() -> Result<Cpus, Failed> {
     let allowed = sched_getaffinity(None)?;
     let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -225,7 +226,7 @@ fn release(
     std::thread::scope(|scope| {
         let thread = scope.spawn(move || {
             if let Some(cpu) = cpu {
-                // If that is not possible, it runs on any processor.
+                // If the thread cannot be bound to this processor, it runs on any processor.
                 let mut only = CpuSet::new();
                 only.set(cpu);
                 let _ = sched_setaffinity(None, &only);

@@ -219,7 +219,7 @@ impl Navigator for Vehicle {
 /// Maximum planning time in microseconds, as any client may call this.
 const MOST_PLANNING: u32 = 10_000;
 
-/// Returns the processor time of the calling thread so far, in which other threads' time does not count.
+/// Returns the processor time that the calling thread has used.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)

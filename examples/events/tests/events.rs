@@ -1,4 +1,4 @@
-//! All programs, as the README runs them.
+//! Test that runs all programs as the README does.
 
 use std::process::Command;
 use std::time::Duration;

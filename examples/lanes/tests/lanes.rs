@@ -1,4 +1,4 @@
-//! Both programs, as the README runs them.
+//! Test that runs both programs as the README does.
 
 use std::process::Command;
 use std::time::Duration;

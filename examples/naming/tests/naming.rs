@@ -1,4 +1,4 @@
-//! All three programs, as the README runs them.
+//! Test that runs all three programs as the README does.
 
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +10,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
 fn the_client_finds_the_greeter_by_its_name() {
-    // Known before the service starts, because the client's reference contains it.
+    // The port is known before the service starts, because the client's reference contains it.
     let at = format!("127.0.0.1:{}", free_port());
     let mut service = Command::new(env!("CARGO_BIN_EXE_naming-service"));
     service.args(["-ORBListenEndpoints", &format!("iiop://{at}")]);

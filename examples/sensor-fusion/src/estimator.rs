@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::nav::Fusion;
 
-/// Servant: the heading, as the bits of an `f64`. An atomic and no lock, because the analysis
-/// assumes that no operation waits for another one.
+/// Servant that stores the heading as the bits of an `f64`. It uses an atomic and no lock, because the
+/// analysis assumes that no operation waits for another one.
 #[derive(Default)]
 pub struct Estimator(AtomicU64);
 

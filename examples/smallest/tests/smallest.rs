@@ -1,4 +1,4 @@
-//! All three programs, as they are measured.
+//! Test that runs all three programs as `cargo xtask size` does.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use oxorb_testkit::process::Process;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Long enough for any machine; nothing waits for it unless something is wrong.
+/// Time limit, long enough for any machine, and reached only after an error.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");

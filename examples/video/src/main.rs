@@ -38,14 +38,14 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn options() -> SenderOptions {
     let megabytes = 2_000_000.try_into().expect("more than 0");
     SenderOptions {
-        // A complete picture is sent at once, and the small ones after it compensate.
+        // A complete picture is sent at once. The smaller pictures after it bring the rate back to its average.
         pace: Some(Pace::new(megabytes, 60_000)),
         reports: Some(Duration::from_millis(500)),
         ..SenderOptions::default()
     }
 }
 
-/// Shows the same stream over both, to a screen that stalls.
+/// Sends the same stream over datagrams and over TCP, to a screen that stalls.
 fn compare(time: Duration) -> Result<(), Box<dyn Error>> {
     println!(
         "over  pictures  on screen  lost  unsent  age p50 ms  age p90 ms  max ms  longest send ms"

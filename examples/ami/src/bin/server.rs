@@ -14,7 +14,7 @@ struct Shelf {
     arrived: Condvar,
 }
 
-/// Why the lock is never poisoned.
+/// Reason why the lock is never poisoned.
 const SOUND: &str = "nobody panics while holding the things";
 
 impl storage::Shelf for Shelf {

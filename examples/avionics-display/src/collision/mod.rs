@@ -1,4 +1,4 @@
-//! The collision subsystem, which came later: a radar and a warning display. Its timer is the one that there was.
+//! The collision subsystem, which was added later: a radar and a warning display. It uses the existing timer.
 
 mod radar;
 mod warning;

@@ -8,7 +8,7 @@ use crate::avionics::{self, Location, Position, Tick, sensor};
 use crate::cached::Cached;
 use crate::clock;
 
-/// Finds the nearest obstacle when it is triggered, and reports that it has looked.
+/// Radar that finds the nearest obstacle when it is triggered, and then reports a new position.
 pub(crate) struct CollisionRadar {
     cached: Arc<Cached>,
 }
@@ -39,7 +39,7 @@ impl avionics::SensorExecutor for CollisionRadar {
     }
 }
 
-/// Position of another aircraft that circles the other way round.
+/// Returns the position of another aircraft, which circles in the opposite direction.
 fn nearest_obstacle() -> Position {
     let angle = (clock::now() as f64 / 45e9).fract() * std::f64::consts::TAU;
     Position { latitude: 48.1372 + angle.cos() / 10.0, longitude: 11.5756 + angle.sin() / 10.0 }

@@ -5,7 +5,7 @@ use oxorb::values::Value;
 use crate::avionics::{self, Tick, display};
 use crate::screen::Screen;
 
-/// Shows where the nearest obstacle is.
+/// Display of the position of the nearest obstacle.
 #[derive(Default)]
 pub(crate) struct WarningDisplay {
     screen: Screen,

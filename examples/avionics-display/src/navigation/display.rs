@@ -5,7 +5,7 @@ use oxorb::values::Value;
 use crate::avionics::{self, Tick, display};
 use crate::screen::Screen;
 
-/// Draws a map around the position of its source.
+/// Display that draws a map around the position of its source.
 #[derive(Default)]
 pub(crate) struct NavigationDisplay {
     screen: Screen,

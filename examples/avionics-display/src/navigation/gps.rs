@@ -8,7 +8,7 @@ use crate::avionics::{self, Location, Position, Tick, sensor};
 use crate::cached::Cached;
 use crate::clock;
 
-/// Reads its device when triggered, stores the position, and reports that there is a new one.
+/// Receiver that reads its device when it is triggered, stores the position, and reports a new position.
 pub(crate) struct Gps {
     cached: Arc<Cached>,
 }
@@ -39,7 +39,7 @@ impl avionics::SensorExecutor for Gps {
     }
 }
 
-/// Circles above Munich, one round in a minute.
+/// Returns a position on a circle above Munich, which takes a minute.
 fn own_position() -> Position {
     let angle = (clock::now() as f64 / 60e9).fract() * std::f64::consts::TAU;
     Position { latitude: 48.1372 + angle.sin() / 10.0, longitude: 11.5756 + angle.cos() / 10.0 }

@@ -1,5 +1,5 @@
-//! Time that the host of a virtual machine took from a processor: no thread, however urgent, runs in it, and the
-//! analysis of this machine's threads does not include it.
+//! Time that the host of a virtual machine took from a processor. No thread runs in this time, however urgent it is.
+//! The analysis of this machine's threads does not include this time.
 
 use std::time::Duration;
 

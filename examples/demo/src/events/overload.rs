@@ -1,5 +1,5 @@
-//! More events than some consumers can handle: urgent ones overtake, and each consumer loses only its own, by its
-//! policy.
+//! More events than some consumers can handle. Urgent events overtake others, and each consumer loses only its own
+//! events, by its overflow policy.
 
 use std::fmt::{self, Display};
 use std::io::IsTerminal as _;

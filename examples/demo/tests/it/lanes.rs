@@ -8,7 +8,7 @@ use crate::common::{bad, json};
 fn the_demo_speaks_json() {
     let args = ["demo", "--seconds", "1", "--clients", "2", "--format", "json"];
     let told = json(&args);
-    // N16: the lane and its scheduling class are reported separately.
+    // The lane and its scheduling class are reported separately.
     for (act, real_time) in [
         ("without_priorities", false),
         ("lane", false),

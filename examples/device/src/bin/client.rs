@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     device.write_voltage(12.5)?;
     show(&device)?;
 
-    // More than the device can supply.
+    // The device cannot supply this voltage.
     device.write_voltage(40.0)?;
     show(&device)?;
     match device.on() {

@@ -36,7 +36,7 @@ impl plant::Archive for Disk {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // With the privilege for real-time priorities: -ORBSchedPolicy SCHED_FIFO
+    // With the privilege for real-time priorities, add -ORBSchedPolicy SCHED_FIFO.
     let orb = Orb::builder().args(std::env::args()).build()?;
     let pool = orb.create_threadpool(Threadpool::with_lanes([
         ThreadpoolLane::new(Priority::new(ARCHIVE)?, 1),

@@ -1,4 +1,4 @@
-//! Both halves keep the obligations of their traits: one line each.
+//! Conformance tests of the transport and of the messaging, with one line for each.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let mut scheduler = RunTimeScheduler::new(DispatchTable::from(&schedule));
-    // A thread for each priority. Responses are measured from the receipt of the request.
+    // Each priority has a thread. Responses are measured from the receipt of the request.
     scheduler.modules = Some(Modules::default());
     scheduler.measure = true;
     let orb = Orb::builder()

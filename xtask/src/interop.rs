@@ -126,7 +126,7 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
         let cells = matrix::cells(&options.orbs, options.column.as_deref());
         results = run::all(&places, &programs, cells, options.jobs, options.capture)?;
     }
-    // A column belongs to the matrix.
+    // `--column` selects a column of the matrix, which does not include the name servers.
     let names = match options.naming && options.column.is_none() {
         true => Some(naming::all(&places, &programs, &options.orbs)?),
         false => None,

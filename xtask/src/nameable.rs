@@ -30,7 +30,7 @@ const PARTS: [&str; 14] = [
     "oxorb-transport",
 ];
 
-/// Trait that only OxORB implements: applications select an implementation, and need no names for what its methods take.
+/// Trait that only OxORB implements. Applications select an implementation, and need no names for its parameter types.
 const NOT_IMPLEMENTED_BY_USERS: &str = "Messaging";
 
 /// Crate and name of an item. The modules between are private in most crates.
@@ -171,7 +171,7 @@ fn referenced(value: &Value, types: &mut Vec<Value>) {
     }
 }
 
-/// Returns the names that the facade exports, by themselves or by a module of another crate.
+/// Returns the names that the facade exports, directly or as part of a module of another crate.
 fn exported(crates: &BTreeMap<String, Crate>) -> BTreeSet<Name> {
     let mut names = BTreeSet::new();
     let mut seen = BTreeSet::new();

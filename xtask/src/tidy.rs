@@ -4,8 +4,8 @@
 //! |---|---|
 //! | number of files that import each other in a cycle | [`cycles`] |
 //! | permitted dependencies of packages | [`direction`] |
-//! | one public type for each name of a crate | [`homonyms`] |
-//! | links of pages lead somewhere | [`links`] |
+//! | at most one public type of each name in a crate | [`homonyms`] |
+//! | targets of the links of pages | [`links`] |
 //! | required fields of every manifest | [`manifest`] |
 //! | beginnings of summaries in doc comments | [`prose`] |
 //! | permitted references between parts of `core` | [`sides`] |

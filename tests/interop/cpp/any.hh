@@ -1,4 +1,4 @@
-// What is in an any: for the server, which puts it into another, and the client, which shows it.
+// Contents of an any: the server puts them into another any, and the client prints them.
 #pragma once
 #include "show.hh"
 
@@ -39,7 +39,8 @@ inline void insert(CORBA::Any& any, const InteropAny::Priced& value) {
   any <<= own;
 }
 
-// Calls take(what can be put into an any, a function that shows it); false for an empty any or an unknown type.
+// Calls `take` with the contents in a form that can be put into an any, and with a function that prints them. Returns
+// false for an empty any or an unknown type.
 template <class Take>
 bool visit(const CORBA::Any& any, Take take) {
   using namespace Interop;
@@ -88,14 +89,14 @@ bool visit(const CORBA::Any& any, Take take) {
 
 inline bool is_empty(const CORBA::Any& any) { return CORBA::TypeCode_var(any.type())->kind() == CORBA::tk_null; }
 
-// Only what can be taken out can be shown.
+// Contents that cannot be extracted cannot be printed.
 inline std::string show(const CORBA::Any& any) {
   std::string out = "any";
   if (is_empty(any) || visit(any, [&](const auto&, auto shown) { out += " " + shown(); })) return out;
   throw "cannot take out a value of " + show(CORBA::TypeCode_var(any.type()).in());
 }
 
-// The type codes that type_named knows.
+// Type codes that type_named supports.
 inline CORBA::TypeCode_ptr type_named(const std::string& name) {
 #define TYPE(T) if (name == "Interop/" #T) return Interop::_tc_##T;
   TYPE(Colour) TYPE(Metres) TYPE(ShortText) TYPE(Point) TYPE(Record) TYPE(Tree) TYPE(WideRecord)

@@ -1,14 +1,14 @@
-// The Callback servant: clients and servers both have one.
+// Servant of Callback, which clients and servers use.
 #pragma once
 #include <atomic>
 #include <mutex>
 
 #include "common.hh"
 
-// Where Callback servants are activated: the root POA, unless it was told otherwise.
+// POA in which Callback servants are activated: the root POA, unless another one is set.
 inline PortableServer::POA_var callback_poa;
 
-// Requests may reach Callback servants over connections that this side opened.
+// Permits requests to Callback servants over connections that this side opened.
 inline void allow_bidirectional(CORBA::ORB_ptr orb, PortableServer::POA_ptr root) {
   CORBA::Any both;
   both <<= BiDirPolicy::BOTH;

@@ -1,4 +1,4 @@
-// What the checks of the omniORB client share: how they compare and report, and sample values.
+// Common code of the checks of the omniORB client: comparison, reports and sample values.
 #pragma once
 #include <functional>
 #include <iostream>
@@ -50,7 +50,7 @@ inline void holds(bool condition, const std::string& what) {
   if (!condition) throw "expected " + what;
 }
 
-// Waits until a condition holds that a oneway call brings about.
+// Waits until a condition holds that results from a oneway call.
 inline void eventually(const std::string& what, const std::function<bool()>& condition) {
   for (int i = 0; i < 1000; ++i) {
     if (condition()) return;
@@ -73,7 +73,7 @@ void rotate_all(const std::string& name, std::initializer_list<T> values, Op op)
     for (const T* v = values.begin(); v + 1 < values.end(); ++v) rotate<T>(v[0], v[1], op);
   });
 }
-// A _var ready to be an out parameter: arrays of fixed size need their memory.
+// Prepares a _var to be an out parameter: arrays of fixed size need memory.
 template <class Var>
 Var empty_var() {
   if constexpr (std::is_same_v<Var, Matrix_var>) return Var(Matrix_alloc());
@@ -93,7 +93,7 @@ template <class Var, class Op>
 void rotate_var(const Var& x, const Var& y, Op op) {
   rotate_var(x, y, op, [](const Var& v) { return show(v.in()); });
 }
-// For an operation `op` of object `o` with parameters held by a _var.
+// Operation `op` of object `o`, as a function with parameters held by a _var.
 #define CALL(o, op) [&](const auto& a, auto& b, auto& c) { return o->op(a.in(), b.inout(), c.out()); }
 #define BASIC(o, op) [&](auto a, auto& b, auto& c) { return o->op(a, b, c); }
 

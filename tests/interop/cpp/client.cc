@@ -1,5 +1,5 @@
-// The omniORB client of the interoperability test: every check by name, one
-// line each, against any server.
+// The omniORB client of the interoperability test: runs every check by name against any server, and prints
+// one line for each.
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -486,8 +486,8 @@ static void faults(Suite_ptr suite) {
     }
     throw "expected " + name + ", got nothing";
   };
-  // Without COMM_FAILURE and TRANSIENT, which make some clients try again, and
-  // the latest ones, which omniORB has not.
+  // Without COMM_FAILURE and TRANSIENT, which make some clients retry, and without the latest exceptions, which omniORB
+  // lacks.
   check("system_exception", [&] {
     for (const char* name : {"UNKNOWN", "BAD_PARAM", "NO_MEMORY", "IMP_LIMIT", "INV_OBJREF", "OBJECT_NOT_EXIST",
          "NO_PERMISSION", "INTERNAL", "MARSHAL", "INITIALIZE", "NO_IMPLEMENT", "BAD_TYPECODE", "BAD_OPERATION",

@@ -27,7 +27,8 @@ static void same_types(CORBA::TypeCode_ptr expected, CORBA::TypeCode_ptr got) {
   holds(expected->equal(got), "the type " + show(expected) + ", got a different " + show(got));
 }
 
-// Rotates neighbouring values, and has the server take each out of its any; then the same with what DynAny builds.
+// Rotates neighbouring values, and makes the server extract each from its any. Then does the same with values that
+// DynAny builds.
 static void anys(const std::string& name, const std::function<std::vector<CORBA::Any>()>& make) {
   check("any_" + name, [&] {
     std::vector<CORBA::Any> values = make();

@@ -1,4 +1,4 @@
-// Checks of servants that answer later: see interop_async.idl.
+// Checks of servants that reply later: see interop_async.idl.
 #include <atomic>
 #include <thread>
 

@@ -5,7 +5,7 @@
 using namespace InteropValues;
 
 void values_tests(Interop::Suite_ptr suite) {
-  // Not those of interop.idl.
+  // The names of interop_values.idl, not those of interop.idl.
   using InteropValues::Node;
   using InteropValues::Node_var;
   using InteropValues::Nodes;

@@ -1,4 +1,4 @@
-// What client and server share: the generated code and the rotating servant methods.
+// Common code of client and server: the generated code and the rotating servant methods.
 #pragma once
 #include <omniORB4/CORBA.h>
 #include <omniORB4/sslContext.h>
@@ -10,7 +10,7 @@
 #include "interop_any.hh"
 #include "interop_omniorb.hh"
 
-// The arguments that are the test's own; the ORB takes its own out of argv.
+// Arguments of the test itself. The ORB removes its own arguments from argv.
 struct Options {
   std::string ior;       // server: file to write; client: reference to call
   std::string corbaloc;  // client: the same object as corbaloc

@@ -1,4 +1,4 @@
-// omniORB's client of OxORB's components, with stubs of their equivalent IDL: every check by name, one line each.
+// omniORB's client of OxORB's components, with stubs of the equivalent IDL: runs every check by name, one line each.
 //
 //   interop-components HOME STORE
 #include <cstring>
@@ -62,7 +62,7 @@ struct ChannelValue : OBV_InteropComponents::Channel, CORBA::DefaultValueRefCoun
   ChannelValue() {}
   ChannelValue(const char* site, CORBA::UShort number) : OBV_InteropComponents::Channel(site, number) {}
 };
-// Counted by the generated code, as nothing abstract is among their bases.
+// The generated code counts references, because no base of these types is abstract.
 #define VALUE(NAME) \
   struct NAME##Value : OBV_Components::NAME {}
 VALUE(FacetDescription);
@@ -88,7 +88,7 @@ static void known(const char* id) {
   factory->_remove_ref();
 }
 
-// A consumer of this process, which OxORB's components push to.
+// Consumer in this process, to which OxORB's components push events.
 struct Consumer : POA_InteropComponents::TickConsumer {
   std::vector<CORBA::ULong> typed;
   void push_Tick(I::Tick* tick) override { typed.push_back(tick->count()); }

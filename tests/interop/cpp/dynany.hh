@@ -54,7 +54,7 @@ inline void copy(DynAny_ptr from, DynAny_ptr to) {
   }
 }
 
-// The same value as in another any, read and built with DynAny.
+// Returns the value of an any in another any, read and built with DynAny.
 inline CORBA::Any rebuilt(CORBA::ORB_ptr orb, const CORBA::Any& any) {
   CORBA::Object_var object = orb->resolve_initial_references("DynAnyFactory");
   DynAnyFactory_var factory = DynAnyFactory::_narrow(object);

@@ -1,4 +1,4 @@
-// omniORB's client of name servers: every check by name, one line each, against any ORB's.
+// omniORB's client of name servers: runs every check by name against any ORB's server, one line each.
 #include <algorithm>
 #include <functional>
 #include <iostream>
@@ -54,7 +54,7 @@ static Exception raises(const std::string& what, const std::function<void()>& ru
   throw what + ": expected " + Exception::_PD_repoId;
 }
 
-// Components, as id and kind alternately.
+// Makes a name from alternating ids and kinds.
 static Name name(std::initializer_list<const char*> parts) {
   Name n;
   n.length(parts.size() / 2);

@@ -1,4 +1,4 @@
-// What the servants of the omniORB server share.
+// Common code of the servants of the omniORB server.
 #pragma once
 #include "common.hh"
 
@@ -31,7 +31,7 @@
   T* op(T* a, T*& b, T##_out c) override { \
     T* old = b; CORBA::add_ref(old); c = old; CORBA::add_ref(a); b = a; return old; }
 
-// The one object of a servant class.
+// Returns the only object of a servant class.
 template <class Servant>
 auto reference() {
   static PortableServer::Servant_var<Servant> servant = new Servant;

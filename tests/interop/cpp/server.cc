@@ -241,7 +241,7 @@ class ForwardingServant : public POA_Interop::Node {
 };
 
 class ReferencesServant : public POA_Interop::References {
-  // omniORB calls back over a client's connection what came with a request to such a POA.
+  // omniORB uses a client's connection to call back objects that came with a request to such a POA.
   PortableServer::POA_ptr _default_POA() override {
     if (CORBA::is_nil(callback_poa)) return POA_Interop::References::_default_POA();
     return PortableServer::POA::_duplicate(callback_poa);
@@ -286,7 +286,7 @@ class ReferencesServant : public POA_Interop::References {
   }
 };
 
-// ---- what only omniORB and OxORB know -----------------------------------------------
+// ---- types that only omniORB and OxORB support --------------------------------------
 
 class ExtrasServant : public POA_InteropOmniorb::Extras {
   using FarLabels = InteropOmniorb::FarLabels;
@@ -304,7 +304,7 @@ class ExtrasServant : public POA_InteropOmniorb::Extras {
   }
 };
 
-// ---- the way in --------------------------------------------------------------------
+// ---- the object that clients resolve first -----------------------------------------
 
 // server_any.cc
 CORBA::Object_ptr any_suite(CORBA::ORB_ptr orb);
@@ -343,7 +343,7 @@ int main(int argc, char** argv) try {
   manager->activate();
   if (options.bidirectional) allow_bidirectional(orb, poa);
   Suite_var suite = reference<SuiteServant>();
-  // Also as corbaloc::host:port/Suite.
+  // The object is also at corbaloc::host:port/Suite.
   CORBA::Object_var named = orb->resolve_initial_references("omniINSPOA");
   PortableServer::POA_var named_poa = PortableServer::POA::_narrow(named);
   PortableServer::POAManager_var named_manager = named_poa->the_POAManager();

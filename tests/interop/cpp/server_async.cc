@@ -1,4 +1,4 @@
-// The servants for interop_async.idl. omniORB knows neither AMI nor AMH: its threads wait.
+// The servants for interop_async.idl. omniORB supports neither AMI nor AMH, so its threads wait.
 #include "interop_async.hh"
 #include "rotate.hh"
 

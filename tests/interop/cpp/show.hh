@@ -1,4 +1,4 @@
-// Values as text: checks compare and print them that way.
+// Values as text, in which checks compare and print them.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -16,7 +16,7 @@ inline std::string show(CORBA::Long v) { return std::to_string(v); }
 inline std::string show(CORBA::ULong v) { return std::to_string(v); }
 inline std::string show(CORBA::LongLong v) { return std::to_string(v); }
 inline std::string show(CORBA::ULongLong v) { return std::to_string(v); }
-// Bits, so that not-a-number and minus nought compare as they travel.
+// Compares and prints the bits, so that NaN and negative zero are distinguished.
 inline std::string show(CORBA::Float v) {
   uint32_t bits;
   std::memcpy(&bits, &v, sizeof bits);
@@ -61,7 +61,7 @@ inline std::string show(Interop::Node_ptr v) { return "node " + (CORBA::is_nil(v
 inline std::string show(const Interop::Holder& v) { return "{" + show(v.label.in()) + " " + show(v.inside.in()) + "}"; }
 inline std::string show(const CORBA::Any& v);  // any.hh
 
-// Sequences: `as` turns an element, which may be a proxy, into what can be shown.
+// Prints sequences. `as` turns an element, which may be a proxy, into a printable value.
 template <class Sequence, class As>
 std::string show_sequence(const Sequence& v, As as) {
   std::string out = std::to_string(v.length()) + "[";
@@ -106,7 +106,7 @@ inline std::string show(const Interop::Record& v) {
 }
 inline std::string show(const Interop::Tree& v) { return "{" + show(v.label.in()) + " " + show(v.branches) + "}"; }
 
-// Unions: discriminator, then the member it selects.
+// Prints unions: the discriminator, then the member that it selects.
 inline std::string show(const Interop::ByShort& v) {
   std::string label = show(v._d()) + ":";
   switch (v._d()) {

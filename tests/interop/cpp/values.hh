@@ -1,4 +1,4 @@
-// The valuetypes of interop_values.idl, and what makes them when they arrive.
+// The valuetypes of interop_values.idl, and their factories.
 #pragma once
 #include <sstream>
 #include <string>
@@ -32,7 +32,7 @@ struct FormValue : OBV_InteropValues::Form, CORBA::DefaultValueRefCountBase {
   char* print() override { return CORBA::string_dup((std::string("form ") + body()).c_str()); }
 };
 struct WholeValue : OBV_InteropValues::Whole {};
-// Nobody registers a factory for it.
+// Valuetype without a registered factory.
 struct FarValue : OBV_InteropFar::Far {
   FarValue() {
     id(7);
@@ -90,7 +90,7 @@ inline std::string described(Whole* it) {
   return out.str();
 }
 
-// Calls take(what can be put into an any) with the value in one; false for an unknown type.
+// Calls `take` with the value, in a form that can be put into an any. Returns false for an unknown type.
 template <class Take>
 bool visit(const CORBA::Any& any, Take take) {
 #define VALUE(T) { T* v; if (any >>= v) return take(v), true; }

@@ -52,7 +52,7 @@ final class AnyChecks {
         return any;
     }
 
-    /** A value by the helper of its class. */
+    /** Returns an any with a value, inserted by the helper of the value's class. */
     private static Any helped(String name, Object value) {
         return any(a -> Anys.insert(a, name, value));
     }
@@ -61,7 +61,7 @@ final class AnyChecks {
         Any[] make() throws Exception;
     }
 
-    /** Rotates neighbouring values, and has the server take each out of its any; then the same with what DynAny builds. */
+    /** Rotates neighbouring values, extracts each from its any at the server, and repeats this with DynAny's values. */
     private static void anys(String name, Values make) {
         Client.check("any_" + name, () -> {
             List<Any> values = new ArrayList<>(List.of(make.make()));

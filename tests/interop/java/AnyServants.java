@@ -4,7 +4,7 @@ import InteropAny.Carrying;
 import org.omg.CORBA.Any;
 import org.omg.CORBA.TypeCode;
 
-/** What the servants for interop_any.idl do besides rotating. */
+/** Methods of the servants for interop_any.idl that do not rotate. */
 final class AnyServants {
     private AnyServants() {}
 

@@ -11,9 +11,9 @@ import org.omg.CORBA.ORB;
 import org.omg.CORBA.TCKind;
 import org.omg.CORBA.TypeCode;
 
-/** What is in an any: for the server, which puts it into another, and the client, which shows it. */
+/** Contents of an any: the server puts them into another any, and the client prints them. */
 final class Anys {
-    /** The names of the sequences of types that have no name. */
+    /** Names of the sequences of unnamed types. */
     private static final Map<Integer, String> SEQUENCES = Map.ofEntries(
             entry(TCKind._tk_octet, "Interop.Octets"), entry(TCKind._tk_boolean, "Interop.Booleans"),
             entry(TCKind._tk_char, "Interop.Chars"), entry(TCKind._tk_wchar, "Interop.WideChars"),
@@ -27,7 +27,7 @@ final class Anys {
 
     private Anys() {}
 
-    /** What was taken out of an any, and how to put it into another. */
+    /** Contents of an any, with the method that puts them into another any. */
     record Content(Object value, Inserter inserter) {
         Any insert(ORB orb) {
             Any any = orb.create_any();
@@ -40,7 +40,7 @@ final class Anys {
         void into(Any any);
     }
 
-    /** The value in an any, as the class it is mapped to; null for a type that is not known. */
+    /** Returns the value in an any as its mapped class; null for an unknown type. */
     static Content content(Any any) {
         TypeCode type = any.type();
         try {
@@ -95,7 +95,7 @@ final class Anys {
         return type.kind() == TCKind.tk_alias ? plain(type.content_type()) : type;
     }
 
-    /** Peers may leave out the names of sequences and arrays. */
+    /** Returns the name of a sequence or array type, which peers may omit. */
     private static String sequenceName(TypeCode type, TypeCode element) throws org.omg.CORBA.TypeCodePackage.BadKind {
         boolean bounded = type.length() != 0;
         switch (element.kind().value()) {
@@ -122,7 +122,7 @@ final class Anys {
         return new Content(value, a -> insert(a, name, value));
     }
 
-    /** Puts a value into an any as the helper of its class does. */
+    /** Puts a value into an any with the helper of its class. */
     static void insert(Any any, String name, Object value) {
         if (name.endsWith("Trees")) {
             any.type(type(name));
@@ -132,9 +132,9 @@ final class Anys {
         }
     }
 
-    /** The type code that the helper of this class has. */
+    /** Returns the type code from the helper of this class. */
     static TypeCode type(String name) {
-        // (Trees have Tree in them, but JacORB's own type code of them only its name.)
+        // (Trees contains Tree, but JacORB's own type code of Trees contains only its name.)
         if (name.endsWith("Trees")) {
             ORB orb = ORB.init();
             return orb.create_alias_tc(Interop.TreesHelper.id(), "Trees", orb.create_sequence_tc(0, Interop.TreeHelper.type()));

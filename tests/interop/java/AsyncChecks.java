@@ -19,7 +19,7 @@ import org.omg.CORBA.NO_RESOURCES;
 import org.omg.CORBA.ORB;
 import org.omg.PortableServer.POA;
 
-/** Checks of asynchronous calls, and of servants that answer later: see interop_async.idl. */
+/** Checks of asynchronous calls, and of servants that reply later: see interop_async.idl. */
 final class AsyncChecks {
     private AsyncChecks() {}
 
@@ -79,7 +79,7 @@ final class AsyncChecks {
             throw new Client.Failure("expected NO_RESOURCES");
         });
         callbacks((_WorkerStub) o, poa);
-        // JacORB's own exception holder, as another ORB's handler reads it.
+        // JacORB's own exception holder, read as another ORB's handler reads it.
         Client.check("async_exception_holder", () -> {
             AMI_WorkerHandler handler = AMI_WorkerHandlerHelper.unchecked_narrow(office.make_handler());
             office.told();
@@ -91,7 +91,7 @@ final class AsyncChecks {
         });
     }
 
-    /** Calls whose answers go to a handler of this process: JacORB knows no other. */
+    /** Checks calls with a handler in this process, the only kind that JacORB supports. */
     private static void callbacks(_WorkerStub o, POA poa) throws Exception {
         AsyncServants.Handler servant = new AsyncServants.Handler();
         AMI_WorkerHandler handler = AMI_WorkerHandlerHelper.unchecked_narrow(poa.servant_to_reference(servant));
@@ -118,7 +118,7 @@ final class AsyncChecks {
         });
     }
 
-    /** What the handler is told next. */
+    /** Returns the next call of the handler. */
     private static String told(AsyncServants.Handler servant) throws InterruptedException {
         for (int i = 0; i < 1000; i++) {
             String told = servant.taken();

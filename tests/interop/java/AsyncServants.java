@@ -21,7 +21,7 @@ import org.omg.Messaging.ExceptionHolder;
 final class AsyncServants {
     private AsyncServants() {}
 
-    /** JacORB makes exception holders only of what came to itself. */
+    /** Registers the types; JacORB makes exception holders only for types that it has received. */
     static void known(ORB orb) {
         ((org.omg.CORBA_2_3.ORB) orb).register_value_factory("IDL:omg.org/Messaging/ExceptionHolder:1.0", in -> {
             ExceptionHolderImpl holder = new ExceptionHolderImpl((org.jacorb.orb.ORB) orb);
@@ -59,7 +59,7 @@ final class AsyncServants {
         }
     }
 
-    /** A reply handler that writes down what it is told. */
+    /** A reply handler that records its calls. */
     static final class Handler extends AMI_WorkerHandlerPOA {
         private final StringBuilder told = new StringBuilder();
 

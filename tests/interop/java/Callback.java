@@ -6,7 +6,7 @@ import Interop.Detailed;
 import Interop.Point;
 import Interop.Record;
 
-/** The Callback servant: clients and servers both have one. */
+/** Servant of Callback, which clients and servers use. */
 final class Callback extends CallbackPOA {
     volatile String heard = "";
 

@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.omg.CORBA.CompletionStatus;
 import org.omg.PortableServer.POA;
 
-/** The JacORB client of the interoperability test: every check by name, one line each, against any server. */
+/** The JacORB client of the interoperability test: runs every check by name against any server, one line each. */
 public final class Client {
     private static org.omg.CORBA.ORB orb;
     private static POA poa;
@@ -69,7 +69,7 @@ public final class Client {
         boolean holds() throws Exception;
     }
 
-    /** Waits until a condition holds that a oneway call brings about. */
+    /** Waits until a condition holds that results from a oneway call. */
     private static void eventually(String what, Condition condition) throws Exception {
         for (int i = 0; i < 1000; i++) {
             if (condition.holds()) return;
@@ -474,7 +474,7 @@ public final class Client {
         });
     }
 
-    /** The same object under one more policy. */
+    /** Returns the object with one more policy. */
     private static org.omg.CORBA.Object with(org.omg.CORBA.Object object, int type, org.omg.CORBA.Any value)
             throws org.omg.CORBA.PolicyError {
         org.omg.CORBA.Policy[] policies = {orb.create_policy(type, value)};
@@ -579,8 +579,8 @@ public final class Client {
             }
             throw new Failure("expected Detailed, got nothing");
         });
-        // Without COMM_FAILURE and TRANSIENT, which make some clients try again, and the latest ones, which omniORB
-        // has not.
+        // Without COMM_FAILURE and TRANSIENT, which make some clients retry, and without the latest exceptions, which
+        // omniORB lacks.
         check("system_exception", () -> {
             for (String name : List.of("UNKNOWN", "BAD_PARAM", "NO_MEMORY", "IMP_LIMIT", "INV_OBJREF", "OBJECT_NOT_EXIST",
                     "NO_PERMISSION", "INTERNAL", "MARSHAL", "INITIALIZE", "NO_IMPLEMENT", "BAD_TYPECODE", "BAD_OPERATION",
@@ -722,7 +722,7 @@ public final class Client {
     }
 
     private static void extras(Suite suite) {
-        // Only without exceptions: the stubs of JacORB 3.9 close the reply before they read the exception in it.
+        // Only without exceptions: the stubs of JacORB 3.9 close a reply before they read its exception.
         check("attribute_may_raise", () -> {
             InteropJacorb.Extras o = InteropJacorb.ExtrasHelper.narrow(suite.extras("jacorb"));
             holds(o != null, "an object");

@@ -44,7 +44,7 @@ import org.omg.CORBA.portable.ValueFactory;
 import org.omg.PortableServer.POA;
 import org.omg.PortableServer.POAHelper;
 
-/** JacORB's client of OxORB's components, with stubs of their equivalent IDL: every check by name, one line each. */
+/** JacORB's client of OxORB's components, with stubs of the equivalent IDL: runs every check by name. */
 public final class ComponentClient {
     private static ORB orb;
     private static int failures;
@@ -121,7 +121,7 @@ public final class ComponentClient {
         known("omg.org/Components/ComponentPortDescription", ComponentPortDescriptionValue::new);
     }
 
-    /** A consumer of this process, which OxORB's components push to. */
+    /** Consumer in this process, to which OxORB's components push events. */
     static final class Consumer extends TickConsumerPOA {
         final List<Integer> typed = Collections.synchronizedList(new ArrayList<>());
 

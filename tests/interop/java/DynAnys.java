@@ -19,7 +19,7 @@ import org.omg.DynamicAny.NameDynAnyPair;
 final class DynAnys {
     private DynAnys() {}
 
-    /** The same value as in another any, read and built with DynAny. */
+    /** Returns the value of an any in another any, read and built with DynAny. */
     static Any rebuilt(ORB orb, Any any) {
         try {
             DynAnyFactory factory = DynAnyFactoryHelper.narrow(orb.resolve_initial_references("DynAnyFactory"));
@@ -60,7 +60,7 @@ final class DynAnys {
                 ((DynUnion) to).set_discriminator(((DynUnion) from).get_discriminator());
                 if (!((DynUnion) from).has_no_active_member()) copy(factory, ((DynUnion) from).member(), ((DynUnion) to).member());
             }
-            // (What JacORB gives as a component is a copy, unless it is a number or a string.)
+            // (JacORB returns a copy of a component, unless the component is a number or a string.)
             case TCKind._tk_sequence -> ((DynSequence) to).set_elements_as_dyn_any(copied(factory, ((DynSequence) from).get_elements_as_dyn_any()));
             case TCKind._tk_array -> ((DynArray) to).set_elements_as_dyn_any(copied(factory, ((DynArray) from).get_elements_as_dyn_any()));
             default -> {

@@ -24,7 +24,7 @@ import org.omg.CosNaming.NamingContextPackage.NotEmpty;
 import org.omg.CosNaming.NamingContextPackage.NotFound;
 import org.omg.CosNaming.NamingContextPackage.NotFoundReason;
 
-/** JacORB's client of name servers: every check by name, one line each, against any ORB's. */
+/** JacORB's client of name servers: runs every check by name against any ORB's server, one line each. */
 public final class Naming {
     private static ORB orb;
     private static String url = "";
@@ -74,7 +74,7 @@ public final class Naming {
         same(what + ": rest", show(rest), show(e.rest_of_name));
     }
 
-    /** Components, as id and kind alternately. */
+    /** Makes a name from alternating ids and kinds. */
     private static NameComponent[] name(String... parts) {
         NameComponent[] name = new NameComponent[parts.length / 2];
         for (int i = 0; i < name.length; i++) name[i] = new NameComponent(parts[2 * i], parts[2 * i + 1]);

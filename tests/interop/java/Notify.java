@@ -42,9 +42,9 @@ import org.omg.PortableServer.POA;
 import org.omg.PortableServer.POAHelper;
 
 /**
- * JacORB's suppliers and consumers, of all kinds, at any notification channel: `consume URL CONSTRAINT...` prints what
- * they get, `supply URL BASE N` sends N events of each kind, with numbers from BASE, and `check URL` runs
- * NotifyChecks.
+ * JacORB's suppliers and consumers, of all kinds, at any notification channel: `consume URL CONSTRAINT...` prints the
+ * events that they receive, `supply URL BASE N` sends N events of each kind, with numbers from BASE, and `check URL`
+ * runs NotifyChecks.
  */
 public final class Notify {
     private final ORB orb;

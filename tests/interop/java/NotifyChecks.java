@@ -35,7 +35,7 @@ import org.omg.CosNotifyFilter.InvalidGrammar;
 import org.omg.CosNotifyFilter.MappingConstraintPair;
 import org.omg.CosNotifyFilter.MappingFilter;
 
-/** What a client asks of a notification channel, besides events: `PASS name` or `FAIL name: why` for each. */
+/** Checks of a notification channel apart from events. Prints `PASS name` or `FAIL name: why` for each. */
 final class NotifyChecks {
     private final ORB orb;
     private final EventChannel channel;
@@ -84,7 +84,7 @@ final class NotifyChecks {
         }
     }
 
-    /** Runs what has to raise an exception. */
+    /** Runs code that must raise an exception. */
     private static void raises(Class<? extends Exception> wanted, Check check) throws Exception {
         try {
             check.run();
@@ -309,7 +309,7 @@ final class NotifyChecks {
         source.disconnect_structured_push_consumer();
     }
 
-    /** Each side hears what the other offers and wants. */
+    /** Checks that each side is notified of the types that the other side offers or wants. */
     private void types() throws Exception {
         StructuredProxyPushSupplier proxy = supplier(channel.default_consumer_admin());
         StructuredProxyPushConsumer source =

@@ -25,7 +25,7 @@ import org.omg.CosNotifyComm.StructuredPullSupplierPOA;
 import org.omg.CosNotifyComm.StructuredPushConsumerPOA;
 import org.omg.CosNotifyComm.StructuredPushSupplierPOA;
 
-/** Suppliers and consumers of every kind, which print what they are told. */
+/** Suppliers and consumers of every kind, which print the calls that they receive. */
 final class NotifyPeers {
     /** Kinds of suppliers and of consumers, in the order of their numbers. */
     static final String[] KINDS = {
@@ -35,7 +35,7 @@ final class NotifyPeers {
         "pull_any",
         "pull_structured",
         "pull_sequence",
-        // Of the Event Service.
+        // A kind of the Event Service.
         "push_event",
         "pull_event"
     };
@@ -54,7 +54,7 @@ final class NotifyPeers {
         return text.toString();
     }
 
-    /** What a structured event carries, also inside an any. */
+    /** Returns the number in a structured event, which may be inside an any. */
     static int number(Any any) {
         if (any.type().kind() == TCKind.tk_struct) {
             return number(StructuredEventHelper.extract(any));
@@ -79,7 +79,7 @@ final class NotifyPeers {
                 new EventHeader(fixed, new Property[0]), filterable, any(orb, number));
     }
 
-    /** Events that wait for whoever pulls. */
+    /** Events that wait to be pulled. */
     static final class Waiting {
         private final Queue<Integer> numbers = new ArrayDeque<>();
 
@@ -93,7 +93,7 @@ final class NotifyPeers {
             return number;
         }
 
-        /** Waits until all are gone; false after this time. */
+        /** Waits until all events have been pulled; returns false after this time. */
         synchronized boolean drain(long milliseconds) throws InterruptedException {
             long end = System.currentTimeMillis() + milliseconds;
             while (!numbers.isEmpty() && System.currentTimeMillis() < end) {

@@ -9,15 +9,15 @@ import org.omg.PortableServer.ImplicitActivationPolicyValue;
 import org.omg.PortableServer.POA;
 import org.omg.PortableServer.POAHelper;
 
-/** The arguments that are the test's own; JacORB takes its settings from system properties. */
+/** Arguments of the test itself; JacORB takes its settings from system properties. */
 final class Options {
     /** Server: the file to write. Client: the reference to call. */
     String ior = "";
     /** Client: the same object as corbaloc. */
     String corbaloc = "";
-    /** Client: checks not to run. */
+    /** Client: checks to skip. */
     Set<String> skip = Set.of();
-    /** Client: end the server after the checks. */
+    /** Client: whether to end the server after the checks. */
     boolean shutdown;
 
     Options(String[] args) {
@@ -33,7 +33,7 @@ final class Options {
         }
     }
 
-    /** Whatever becomes of the harness. */
+    /** Ends this process after a time limit, even if the harness does not. */
     private static void endInTime() {
         Thread watchdog = new Thread(() -> {
             try {
@@ -58,7 +58,7 @@ final class Options {
         return org.omg.CORBA.ORB.init(new String[0], properties);
     }
 
-    /** The POA for all servants: in which callbacks may come over the connection that the client opened, if wanted. */
+    /** Returns the POA for all servants. If requested, it permits callbacks over the connection of the client. */
     static POA poa(org.omg.CORBA.ORB orb) throws org.omg.CORBA.UserException {
         POA root = POAHelper.narrow(orb.resolve_initial_references("RootPOA"));
         root.the_POAManager().activate();

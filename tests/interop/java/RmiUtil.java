@@ -14,8 +14,8 @@ import org.omg.CORBA.portable.OutputStream;
 import org.omg.SendingContext.RunTime;
 
 /**
- * What JacORB asks javax.rmi for when a valuetype stands where its type is not declared. The javax.rmi there is needs
- * parts of the JDK that went away with JDK 9; of classes that IDL declares, nothing of it is needed.
+ * Replacement for javax.rmi, which JacORB uses for a valuetype in a place where its type is not declared. The available
+ * javax.rmi needs parts of the JDK that were removed in JDK 9, and that classes declared in IDL do not need.
  */
 public final class RmiUtil implements UtilDelegate, ValueHandler {
     private static UnsupportedOperationException rmi() {

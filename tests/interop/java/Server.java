@@ -35,7 +35,7 @@ public final class Server {
         orb = Options.orb();
         poa = Options.poa(orb);
         org.omg.CORBA.Object suite = activate(new Suite());
-        // Also as corbaloc::host:port/Suite.
+        // The object is also at corbaloc::host:port/Suite.
         ((org.jacorb.orb.ORB) orb).addObjectKey("Suite", orb.object_to_string(suite));
         Path unfinished = Path.of(options.ior + ".new");
         Files.writeString(unfinished, orb.object_to_string(suite));
@@ -386,7 +386,7 @@ public final class Server {
         }
     }
 
-    /** What only JacORB and OxORB know. */
+    /** Types that only JacORB and OxORB support. */
     static final class ExtraServant extends InteropJacorb.ExtrasPOA {
         private int level;
 
@@ -487,7 +487,7 @@ public final class Server {
         }
     }
 
-    /** The way to the servants for interop_any.idl. */
+    /** Object through which clients obtain the servants for interop_any.idl. */
     static final class AnySuite extends InteropAny.SuitePOA {
         private final InteropAny.Contents contents = InteropAny.ContentsHelper.narrow(activate(new InteropAny.ContentsPOATie(
                 rotating(InteropAny.ContentsOperations.class, new AnyServants.ContentRest(orb)))));

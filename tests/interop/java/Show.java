@@ -8,7 +8,7 @@ import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.Comparator;
 
-/** Values as text: checks compare and print them that way. */
+/** Values as text, in which checks compare and print them. */
 final class Show {
     private Show() {}
 
@@ -22,7 +22,7 @@ final class Show {
 
     private static String text(Object v) throws ReflectiveOperationException {
         if (v == null) return "nil";
-        // Bits, so that not-a-number and minus nought compare as they travel.
+        // Compares and prints the bits, so that NaN and negative zero are distinguished.
         if (v instanceof Float f) return "f" + Float.floatToRawIntBits(f);
         if (v instanceof Double d) return "d" + Double.doubleToRawLongBits(d);
         if (v instanceof Boolean || v instanceof Number) return v.toString();
@@ -67,7 +67,7 @@ final class Show {
         return out.append('}').toString();
     }
 
-    /** The discriminator, then the member it selects: the one whose accessor does not complain. */
+    /** Prints the discriminator and its member, which is the one whose accessor raises no exception. */
     private static String union(Object v, Method discriminator) throws ReflectiveOperationException {
         StringBuilder out = new StringBuilder(text(discriminator.invoke(v)) + ":");
         Method[] methods = v.getClass().getDeclaredMethods();

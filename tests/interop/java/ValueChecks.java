@@ -170,7 +170,7 @@ final class ValueChecks {
     private static final String AS_NODE = "9 whole 7 -12345 -3 1 1 1 2 3 2 -4 shared";
     private static final String AS_TEXT = "9 whole 7 -12345 -3 1 words 1 2 3 2 -4 shared";
 
-    /** With words, or without. */
+    /** Returns a value with these words, or with a node if they are null. */
     private static Whole whole(ORB orb, String words) {
         Node one = Values.node(1);
         one.next = Values.node(2);
@@ -196,7 +196,7 @@ final class ValueChecks {
         return either;
     }
 
-    /** What comes back of a value in an any. */
+    /** Returns the value that the server sends back for a value in an any. */
     private static Object retyped(InteropValues.Suite o, ORB orb, String type, Object value) {
         Any any = orb.create_any();
         Anys.insert(any, "InteropValues." + type, value);

@@ -9,7 +9,7 @@ import java.io.Serializable;
 import org.omg.CORBA.Any;
 import org.omg.CORBA.BooleanHolder;
 
-/** The servants for interop_values.idl: what they do besides rotating. */
+/** Methods of the servants for interop_values.idl that do not rotate. */
 final class ValueServants {
     private ValueServants() {}
 

@@ -11,7 +11,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.omg.CORBA.portable.ValueFactory;
 
-/** The valuetypes of interop_values.idl, and what makes them when they arrive. */
+/** The valuetypes of interop_values.idl, and their factories. */
 final class Values {
     private Values() {}
 
@@ -29,7 +29,7 @@ final class Values {
 
     static final class WholeValue extends Whole {}
 
-    /** Nobody registers a factory for it. */
+    /** Valuetype without a registered factory. */
     static final class FarValue extends InteropFar.Far {}
 
     static final class SecretValue extends InteropJacorb.Secret {

@@ -1,6 +1,7 @@
 //! Check that links of a built book point to existing pages and headings.
 //!
-//! The links of the pages in `docs/` are checked by `tidy`; mdBook gives pages other names and headings names of its own.
+//! `tidy` checks the links of the pages in `docs/`. mdBook gives pages and headings other names, so this module checks
+//! them again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::pages::beside;
 
-/// Pages that mdBook makes from all others, whose links they repeat, relative to another folder.
+/// Pages that mdBook generates from all other pages. They repeat the links of these pages, relative to another folder.
 const DERIVED: [&str; 3] = ["print.html", "toc.html", "404.html"];
 
 /// Returns the broken links of the book in a folder.

@@ -14,8 +14,8 @@ const PACKET_HEADER: usize = 16;
 const MAGIC: [u32; 2] = [0xA1B2_C3D4, 0xA1B2_3C4D];
 const ETHERNET: u32 = 1;
 
-/// Rewrites addresses in place: 127.0.0.1:21000 becomes 127.82.8.1:21000. Checksums are wrong afterwards, which does
-/// not matter.
+/// Rewrites addresses in place: 127.0.0.1:21000 becomes 127.82.8.1:21000. The checksums are not corrected, because the
+/// dissector does not need them.
 ///
 /// # Errors
 /// The format of the input, if it is no capture of Ethernet frames.
@@ -31,7 +31,7 @@ pub(super) fn by_port(capture: &mut [u8]) -> Result<(), String> {
         return Err("the capture is not of Ethernet frames".to_owned());
     }
     let mut rest = &mut capture[FILE_HEADER..];
-    // A packet truncated at the end of the file is left alone.
+    // A packet truncated at the end of the file is not changed.
     while let Some(length) = word(8, rest) {
         let Some((packet, next)) = rest.split_at_mut_checked(PACKET_HEADER + length as usize)
         else {

@@ -85,7 +85,7 @@ impl Orb {
                         "-ORBClientConnections private".to_owned(),
                         // Nested callbacks need a thread for each level.
                         "-ORBConcurrency leader-followers:12".to_owned(),
-                        // Its calls carry priorities and RIOP, which peers need not support.
+                        // The calls of this program carry priorities and RIOP, which peers need not support.
                         "--realtime".to_owned(),
                     ])),
                     Column::Lanes => {
@@ -152,7 +152,7 @@ impl Orb {
                     let certificates = &programs.certificates;
                     args.extend(["-ORBsslCAFile".into(), certificates.join("ca.pem").into()]);
                     args.extend(["-ORBsslKeyFile".into(), certificates.join("server.pem").into()]);
-                    // Required, though the key is not encrypted.
+                    // omniORB requires a password, although the key is not encrypted.
                     args.extend(strings(["-ORBsslKeyPassword none".to_owned()]));
                     for rule in ["-ORBclientTransportRule", "-ORBserverTransportRule"] {
                         args.extend([rule, "* ssl"].map(OsString::from));
@@ -215,8 +215,8 @@ impl Orb {
                     args.push("-Djacorb.use_bom=on".into());
                 }
                 if cell.column == Column::Bidirectional {
-                    // Not hidden: its offer names its listening address, regardless of the contents of its references,
-                    // so that no server could relate the two.
+                    // JacORB's client does not hide its address. Its offer of bidirectional GIOP names the listening
+                    // address, whatever its references contain, so no server could match the two.
                     args.push("-Dinterop.bidirectional=yes".into());
                 }
                 args.push(match side {

@@ -52,7 +52,7 @@ impl Running {
         Ok(Self { child, output, errors })
     }
 
-    /// Waits until `ready`, the end of the program, or the time limit.
+    /// Waits until `ready` returns true. Fails if the program ends or the time limit passes before.
     pub(super) fn wait_until(
         &mut self,
         limit: Duration,
@@ -85,7 +85,7 @@ impl Running {
         }
     }
 
-    /// Requests the program's end, like Ctrl-C.
+    /// Sends SIGINT to the program, like Ctrl-C.
     pub(super) fn interrupt(&self) {
         let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
     }

@@ -27,7 +27,7 @@ pub(super) fn client(server: &Path, client: &Path) -> Result<Memory, String> {
 pub(super) fn server(server: &Path, client: &Path) -> Result<(Memory, u64), String> {
     let server = Running::start(server, None)?;
     let idle = server.memory()?;
-    // The first connection makes the server allocate what all share.
+    // The first connection makes the server allocate the memory that all connections share.
     let _first = Running::start(client, Some(&server.line))?;
     let before = server.memory()?;
     let clients = (0..CLIENTS).map(|_| Running::start(client, Some(&server.line)));
@@ -82,7 +82,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only if it has already ended.
+        // Both calls fail only if the process has already ended.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

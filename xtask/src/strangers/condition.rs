@@ -111,7 +111,8 @@ fn without(setting: &mut Setting, folder: &Folder, names: &[&str]) -> Result<(),
     Ok(())
 }
 
-/// Returns the number of the last processor that this process may use: not the first, if it has a choice.
+/// Returns the number of the last processor that this process may use. It is not the first one, unless there is only
+/// one.
 fn last_processor() -> Result<String, String> {
     let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
     let allowed =
@@ -123,7 +124,7 @@ fn last_processor() -> Result<String, String> {
 /// Returns a command that runs another command as a user with a home folder, who shares /tmp with root.
 fn other_user(folder: &Folder) -> Result<Vec<String>, String> {
     let home = folder.inner("home")?;
-    // Without the privilege to give the folder away, the user cannot be changed either.
+    // Without the privilege to change the owner of the folder, this process cannot change its user either.
     let _ = chown(&home, Some(NOBODY), Some(NOBODY));
     let user = format!("--reuid={NOBODY} --regid={NOBODY} --clear-groups");
     let none = "--inh-caps=-all --bounding-set=-all";

@@ -1,4 +1,4 @@
-//! Unsafe code is confined to a few modules: elsewhere it is forbidden, and the word does not occur.
+//! Rule that confines unsafe code to a few modules. Elsewhere unsafe code is forbidden, and the word does not occur.
 
 use std::path::Path;
 
@@ -29,7 +29,8 @@ pub(super) fn check_roots(workspace: &Path, packages: &[Package]) -> Vec<Finding
 
 fn check_root(file: &str, text: &str) -> Option<Finding> {
     let says = |attribute: &str| text.lines().any(|line| line.trim() == attribute);
-    // An example contains nothing that its reader does not need; `check_file` checks it like any other.
+    // An example needs no such attribute, because it contains only what its reader needs. `check_file` checks examples,
+    // too.
     let exempt = ["crates/sys/", "examples/"].iter().any(|folder| file.starts_with(folder));
     if exempt || says("#![forbid(unsafe_code)]") {
         return None;

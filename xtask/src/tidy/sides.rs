@@ -1,5 +1,5 @@
-//! Permitted references inside `crates/core`: its two halves never name each other, and lower parts never name higher
-//! ones.
+//! Permitted references inside `crates/core`. The client half and the server half never name each other, and lower
+//! parts never name higher parts.
 //!
 //! ```text
 //! orb                       puts the halves together

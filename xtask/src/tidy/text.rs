@@ -64,7 +64,7 @@ fn machine_paths(file: &str, text: &str) -> Vec<Finding> {
         concat!("/wo", "rk/"),
         concat!("/Us", "ers/"),
     ];
-    // After a letter, it is the tail of another path or address.
+    // After a letter, the match is the end of another path or address.
     let names_home = |line: &str| {
         homes.iter().any(|home| {
             line.match_indices(home).any(|(at, _)| {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::code;
 
-/// Files of one crate, and the names that each uses of the others.
+/// Files of one crate, and the names that each file uses of the other files.
 pub(super) struct Imports {
     files: Vec<File>,
     /// Names that each file imports, by the file that defines them.

@@ -85,8 +85,8 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// Returns the server's results for an any: the value extracted and put into another one, and built with DynAny if
-    /// it was also built so here.
+    /// Returns the server's results for an any: the value extracted and put into another any. If the any was built with
+    /// DynAny here, also the value rebuilt with DynAny.
     fn back(&self, any: &Any) -> Result<Vec<Any>> {
         if !self.build {
             return Ok(vec![self.object.retype(any)?]);

@@ -219,7 +219,8 @@ fn faults(checks: &mut Checks, o: &FaultsRef) {
             Ok(()) => fail(format!("expected {name}, got nothing")),
         }
     };
-    // Without COMM_FAILURE and TRANSIENT, which make some clients retry, and the latest ones, which omniORB lacks.
+    // Without COMM_FAILURE and TRANSIENT, which make some clients retry, and without the latest exceptions, which
+    // omniORB lacks.
     checks.check("system_exception", || {
         for name in [
             "UNKNOWN",
@@ -413,7 +414,7 @@ fn callbacks(checks: &mut Checks, o: &ReferencesRef, orb: &Orb) -> Result {
         eventually("the news to arrive", || Ok(servant.heard() == "news"))
     });
     checks.check("idle_connection", || {
-        // Long enough for the server to close it.
+        // Waits long enough for the server to close the connection.
         same("before", &1, &o.slow(0, 1)?)?;
         std::thread::sleep(Duration::from_secs(5));
         same("after", &2, &o.slow(0, 2)?)

@@ -42,7 +42,7 @@ impl interop_any::Suite for Suite {
     }
 }
 
-/// Returns the value in an any, as the first matching one of these types, in a new any.
+/// Extracts the value of an any as the first of these types that matches, and returns it in a new any.
 macro_rules! fresh_as {
     ($any:expr, $scope:expr, $($type:ty,)*) => {
         (|| -> oxorb::cdr::Result<Option<Any>> {

@@ -17,7 +17,7 @@ use oxorb_interop::{interop_any, interop_jacorb, interop_omniorb};
 fn main() -> Result<(), Box<dyn Error>> {
     let (args, orb) = Args::start()?;
     let suite: SuiteRef = lanes::propagated(&orb).activate(Suite::new(&orb)?)?;
-    // Under corbaloc::host:port/Suite, too.
+    // The object is also at corbaloc::host:port/Suite.
     orb.bind("Suite", &suite);
     let unfinished = format!("{}.new", args.ior);
     std::fs::write(&unfinished, suite.to_ior())?;
@@ -123,7 +123,7 @@ impl interop::Suite for Suite {
     }
 
     fn shutdown(&self) {
-        // Not within this request, for which shutdown would wait.
+        // Another thread shuts the ORB down, because a shutdown within this request would wait for the request.
         let orb = self.orb.clone();
         std::thread::spawn(move || orb.shutdown(true));
     }

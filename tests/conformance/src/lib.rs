@@ -24,7 +24,7 @@ pub mod link;
 pub mod messaging;
 pub mod transport;
 
-/// Starts the watchdog that ends a hanging test, after a time that no healthy run comes near.
+/// Starts the watchdog that ends a hanging test, after a time that no correct run takes.
 pub fn guard() -> Watchdog {
     watchdog(Duration::from_secs(120))
 }

@@ -1,6 +1,6 @@
 //! Obligations of [`Link`], with one test each.
 //!
-//! No test asserts a time; each is bounded by a watchdog that no healthy run comes near.
+//! No test asserts a time. A watchdog ends each test after a time that no correct run takes.
 
 use std::io::{ErrorKind, IoSlice};
 use std::thread;
@@ -71,7 +71,7 @@ macro_rules! link {
     };
 }
 
-/// More octets than all the buffers of a connection hold.
+/// Number of octets greater than all the buffers of a connection.
 const LARGE: usize = 16 << 20;
 const SHORT: Option<Duration> = Some(Duration::from_millis(20));
 /// Time limit for events that the network delivers by itself, in milliseconds.
@@ -189,7 +189,7 @@ pub fn a_read_timeout_passes_and_leaves_the_link_usable((a, b): Pair) {
     assert_eq!(receive(&b, 5), b"later");
 }
 
-/// Checks that a read time-out of zero is the shortest possible one.
+/// Checks that a read time-out of zero is the shortest possible one, and not an unlimited one.
 pub fn a_timeout_of_zero_is_not_for_ever((_a, b): Pair) {
     b.set_read_timeout(Some(Duration::ZERO)).unwrap();
     assert_timed_out(&b);
@@ -202,7 +202,7 @@ pub fn a_timeout_can_be_lifted((a, b): Pair) {
     b.set_read_timeout(None).unwrap();
     thread::scope(|scope| {
         let reader = scope.spawn(|| receive(&b, 1));
-        // Long enough for the old time-out to take effect.
+        // Waits long enough for the old time-out to take effect.
         thread::sleep(SHORT.unwrap() * 5);
         send(&a, b"x");
         assert_eq!(reader.join().unwrap(), b"x");
@@ -262,7 +262,7 @@ pub fn close_read_wakes_a_reader_and_keeps_writing((a, b): Pair) {
 pub fn close_read_lets_the_peer_wait((a, b): Pair) {
     thread::scope(|scope| {
         let reader = scope.spawn(|| receive(&a, 7));
-        // Long enough to reach its final way of waiting.
+        // Waits long enough for the reader to reach its final way of waiting.
         thread::sleep(Duration::from_millis(50));
         b.close_read();
         thread::sleep(Duration::from_millis(20));
@@ -434,7 +434,7 @@ fn is_timeout(kind: ErrorKind) -> bool {
 fn wakes_a_reader(link: &dyn Link, wake: impl FnOnce()) {
     thread::scope(|scope| {
         let reader = scope.spawn(|| link.read(&mut Vec::new(), 100));
-        // It is probably blocked by then; if not, it must return 0 nevertheless.
+        // The reader is probably blocked by then. If it is not, it must return 0 nevertheless.
         thread::sleep(Duration::from_millis(20));
         assert!(!reader.is_finished());
         wake();

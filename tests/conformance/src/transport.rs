@@ -152,7 +152,7 @@ pub fn peers_come_in_order_and_once(subject: &Subject) {
     }
 }
 
-/// Checks that peers that leave before they are accepted do no harm.
+/// Checks that a peer that leaves before it is accepted does not stop the acceptance of later peers.
 pub fn a_peer_that_is_gone_does_not_stop_the_next(subject: &Subject) {
     let acceptor = subject.listen();
     for _ in 0..5 {
@@ -163,7 +163,7 @@ pub fn a_peer_that_is_gone_does_not_stop_the_next(subject: &Subject) {
     let mut buffer = Vec::new();
     while buffer.is_empty() {
         let link = acceptor.accept().unwrap();
-        // 0 if the peer no longer exists, or an error.
+        // The read returns 0 or an error if the peer no longer exists.
         let _ = link.read(&mut buffer, 4);
     }
     assert_eq!(buffer, b"here");
@@ -176,7 +176,7 @@ pub fn close_wakes_every_accept_and_links_live_on(subject: &Subject) {
     let server = acceptor.accept().unwrap();
     thread::scope(|scope| {
         let waiting: Vec<_> = (0..3).map(|_| scope.spawn(|| acceptor.accept().err())).collect();
-        // They are probably waiting by then; if not, they must end nevertheless.
+        // The threads are probably waiting by then. If they are not, they must end nevertheless.
         thread::sleep(Duration::from_millis(20));
         acceptor.close();
         acceptor.close();

@@ -28,7 +28,7 @@ impl Trap {
             Some(":hang") => loop {
                 std::thread::park();
             },
-            // Like an external kill -9.
+            // Ends the process as an external kill -9 does.
             Some(":die") => std::process::abort(),
             Some(":leave") => std::process::exit(0),
             other => other == Some(":refuse"),

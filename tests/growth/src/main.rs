@@ -12,7 +12,7 @@ mod octets;
 mod types;
 mod values;
 
-/// Case to run, named `entry point: what there is much of`.
+/// Case to run. Its name is `entry point: part of the input that grows`.
 struct Case {
     name: &'static str,
     run: fn(&[u8]),

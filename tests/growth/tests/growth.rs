@@ -7,7 +7,7 @@ use std::{env, fs, thread};
 
 use oxorb_testkit::peers::missing;
 
-/// The ratio is 2 for linear and 4 for quadratic growth.
+/// Greatest permitted ratio of two successive increases of the cost: 2 is linear growth, and 4 is quadratic growth.
 const MOST: f64 = 2.3;
 
 /// Number of instructions below which the growth of a table or a buffer dominates.
@@ -16,7 +16,7 @@ const SLIGHT: i64 = 20_000;
 #[test]
 #[ignore = "minutes under valgrind: .ci/full valgrind"]
 fn every_entry_point_takes_linear_time() {
-    // Two at a time: counts do not depend on other processes.
+    // Two halves run at the same time, because the counts do not depend on other processes.
     let halves = thread::scope(|scope| {
         let other = scope.spawn(|| counted(1));
         [counted(0), other.join().expect("counted")]

@@ -132,7 +132,7 @@ fn omniorb(files: &[PathBuf], report: &mut Report) -> Result<(), String> {
     let theirs = Path::new("/usr/share/idl/omniORB");
     let mut options = Options {
         include_dirs: vec![theirs.to_owned(), theirs.join("COS")],
-        // With this macro, as set by omniidl, their copies work around omniidl.
+        // omniidl sets this macro, which enables workarounds for omniidl in these files.
         defines: vec!["__OMNIIDL__".to_owned(), "__DEFINE_CURRENT__".to_owned()],
         ..Options::default()
     };

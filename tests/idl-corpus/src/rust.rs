@@ -94,7 +94,7 @@ fn write_workspace(
         &work.join("Cargo.toml"),
         &format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n"),
     )?;
-    // The versions of all other builds: nothing is downloaded.
+    // Uses the same versions as all other builds, so that nothing is downloaded.
     let lock = root.join("Cargo.lock");
     let lock = std::fs::read_to_string(&lock).map_err(|e| format!("{}: {e}", lock.display()))?;
     put(&work.join("Cargo.lock"), &lock)?;

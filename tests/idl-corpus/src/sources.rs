@@ -13,8 +13,8 @@ pub(crate) struct Source {
     pub(crate) folder: PathBuf,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) include: Vec<PathBuf>,
-    /// Whether it was written before CORBA 2.3 added keywords and rules: `Factory` is a name, `struct Right { string
-    /// right; }` is valid.
+    /// Whether the files were written before CORBA 2.3 added keywords and rules. In such files `Factory` is a name, and
+    /// `struct Right { string right; }` is valid.
     pub(crate) old: bool,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String>
             name: "openjdk",
             title: "OpenJDK's ORB (of WildFly)",
             files: below(&openjdk),
-            // They include each other by name alone; of two files with one name, the OMG's is meant.
+            // The files include each other by name alone. If two files have one name, that of the OMG is meant.
             include: folders(&openjdk).into_iter().rev().collect(),
             folder: openjdk,
             old: true,
@@ -56,7 +56,7 @@ pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String>
             files: ["crates", "examples", "benches", "tests/interop"]
                 .iter()
                 .flat_map(|folder| below(&root.join(folder)))
-                // This one is built into the front end.
+                // The file `builtin/orb.idl` is built into the front end.
                 .filter(|file| !file.ends_with("builtin/orb.idl") && is_direct(file, root))
                 .collect(),
             include: vec![omg.clone()],

@@ -8,7 +8,7 @@ use oxorb::deployment::artifact::{Artifact, ArtifactError, Demands, Fact, Reason
 use oxorb_testkit::process::{Process, rerun, test_name};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Long enough for any machine; reached only after an error.
+/// Time limit, long enough for any machine, and reached only after an error.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const PLAN: &str =

@@ -10,7 +10,7 @@ use oxorb_testkit::process::Process;
 use oxorb_testkit::realtime::require_realtime;
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Long enough for any machine; reached only after an error.
+/// Time limit, long enough for any machine, and reached only after an error.
 const LIMIT: Duration = Duration::from_secs(30);
 
 fn start(program: &str) -> Process {
@@ -57,7 +57,7 @@ fn both_subsystems_run_under_their_policies() {
 
 #[test]
 fn texts_of_a_plan_stay_texts() {
-    // It writes a reference to its working directory.
+    // The program writes a reference to its working directory.
     let folder = folder("texts");
     let mut display = start_in(&folder, env!("CARGO_BIN_EXE_hostile"));
     let line = display.wait_for_line("48.5", LIMIT);

@@ -190,7 +190,7 @@ fn views_hold_what_was_sent_in_either_order_from_here_and_elsewhere() {
 fn a_warm_lane_allocates_nothing_for_strings_and_sequences_of_structs() {
     let _watch = watchdog(LIMIT);
     for order in [ByteOrder::Big, ByteOrder::Little] {
-        // Even on a loaded machine, the connection counts as busy.
+        // With this setting, the connection counts as busy even on a loaded machine.
         let server = orb(|options| options.worker_stay = Duration::from_secs(20));
         let client = orb(|options| {
             options.byte_order = order;

@@ -1,5 +1,5 @@
-//! Calls to objects of the same process (R3): the stub calls the servant without allocation and with the meaning of a
-//! request; calls that need a message use one; objects on lanes run on their lanes.
+//! Calls to objects of the same process. The stub calls the servant without allocation and with the semantics of a
+//! request. Calls that need a message use one. Objects on lanes run on their lanes.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -234,15 +234,15 @@ fn objects_on_lanes_run_on_their_lane_and_directly_within_it() {
     let (high, high_account) = activate("high", 20);
     let ran = |teller: &Teller| teller.thread.lock().unwrap().unwrap();
     let at = |teller: &Teller| teller.priority.lock().unwrap().unwrap().get();
-    // From a thread of the application: through the lane.
+    // A call from a thread of the application goes through the lane.
     assert_eq!(low_account.balance(), Ok(7));
     assert_ne!(ran(&low), thread::current().id());
     assert_eq!(at(&low), 10);
-    // From the lane to an object of the same lane: in the same thread, which is the only one.
+    // A call from the lane to an object of the same lane runs in the same thread, the only thread of the lane.
     *low.next.lock().unwrap() = Some(same_account);
     assert_eq!(low_account.balance(), Ok(7));
     assert_eq!(ran(&same), ran(&low));
-    // From one lane to another: on the other lane's thread, at its priority.
+    // A call from one lane to an object of another lane runs in the other lane's thread, at its priority.
     *low.next.lock().unwrap() = Some(high_account.clone());
     assert_eq!(low_account.balance(), Ok(7));
     assert_ne!(ran(&high), ran(&low));

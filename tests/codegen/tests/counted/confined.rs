@@ -25,7 +25,7 @@ use oxorb_testkit::watchdog;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Neither `Send` nor `Sync`: the compiler proves that it stays in its thread.
+/// Servant that is neither `Send` nor `Sync`: the compiler proves that it stays in its thread.
 struct Counter {
     sum: Rc<Cell<i64>>,
     label: RefCell<String>,
@@ -167,7 +167,7 @@ fn many_callers_share_a_cell_without_a_lock() {
     let far = elsewhere(&client, &tally);
     thread::scope(|scope| {
         for _ in 0..3 {
-            // Over connections, and from threads of the same process.
+            // The calls come over connections, and from threads of the same process.
             scope.spawn(|| (0..50).for_each(|_| assert!(far.add(1).is_ok())));
             scope.spawn(|| (0..50).for_each(|_| assert!(tally.add(1).is_ok())));
         }
@@ -215,7 +215,7 @@ fn a_warm_request_allocates_nothing_and_takes_no_lock() {
     static LOOK: oxorb::__gen::Op = oxorb::__gen::Op::twoway("look");
     static END: oxorb::__gen::Op = oxorb::__gen::Op::twoway("end");
     let _watch = watchdog(LIMIT);
-    // Even on a loaded machine, the connection counts as busy.
+    // With this setting, the connection counts as busy even on a loaded machine.
     let server = Orb::builder()
         .listen("iiop://127.0.0.1:0")
         .configure(|options| options.worker_stay = Duration::from_secs(20))
@@ -335,7 +335,7 @@ fn each_lane_has_servants_of_its_own() {
             .unwrap()
     };
     let (low, high) = (made("low", 1), made("high", 2));
-    // From the thread of one lane to that of the other, and back within the client.
+    // One call goes from the thread of one lane to that of the other lane, and back within the client.
     let (low, high) = (elsewhere(&client, &low), elsewhere(&client, &high));
     assert_eq!(low.nested(Some(&high), 5), Ok(5));
     assert_eq!(high.nested(Some(&low), 6), Ok(6));
@@ -470,7 +470,7 @@ fn requests_that_a_takeover_thread_reads_are_served_by_the_lanes_thread() {
         let slow = Slow { entered: Mutex::new(entered), open: Mutex::new(open) };
         let slow = client.root_poa().activate_servant(Arc::new(slow)).unwrap();
         let slow = TallyRef::from_ref(slow);
-        // Both use the one connection that all threads of the client share.
+        // Both calls use the one connection that all threads of the client share.
         let nested = far.nested_async(Some(&slow), 1);
         held.recv().unwrap();
         let added = far.add_async(5);

@@ -1,5 +1,5 @@
-//! Calls within the process without a message (R3): for every type the same results, changes, exceptions and failures
-//! as with a message, and no allocation or lock beyond those of the values themselves.
+//! Calls within the process without a message. For every type they have the same results, changes, exceptions and
+//! failures as with a message. They need no allocations or locks except those of the values themselves.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -408,7 +408,7 @@ fn values_are_not_copied_on_their_way_to_the_servant_unless_a_copy_is_what_they_
     let tree = Tree { name: "tree".into(), below: Vec::new() };
     peer.give_tree(&tree).unwrap();
     assert!(!bench.saw(&tree));
-    // One value that cannot pass makes the whole call be marshalled.
+    // If one value cannot be passed directly, the whole call is marshalled.
     let elsewhere = deep(&bench.peers[1], Choice::Text("of another ORB".into()));
     peer.whole(&elsewhere, &mut deep(peer, Choice::Text("b".into()))).unwrap();
     assert!(!bench.saw(&elsewhere));

@@ -1,4 +1,4 @@
-//! `@in_place` attributes (A8.9), and answers that reply handlers read where the server wrote them (A3.2).
+//! `@in_place` attributes, and answers that reply handlers read where the server wrote them.
 //!
 //! Copied octets are counted for the whole process, both ends together, so the tests that count them run one at a time.
 
@@ -21,7 +21,7 @@ use oxorb_codegen_tests::album::messaging::{ExceptionHolder, ReplyHandler};
 use oxorb_testkit::process::{Turn, turn};
 
 const OCTETS: usize = 100_000;
-/// More octets than the headers and small arguments of a few calls and their replies.
+/// Number of octets greater than the headers and small arguments of a few calls and their replies.
 const HEADS: u64 = 8_000;
 
 struct Servant {

@@ -1,4 +1,4 @@
-//! Requests built at run time (A7.1), with a payload in memory shared by both sides (A8.9).
+//! Requests built at run time, with a payload in memory shared by both sides.
 //!
 //! Copied octets are counted for the whole process, both ends together, so the tests that count them run one at a time.
 
@@ -12,7 +12,7 @@ use oxorb_dynamic::{Dynamic, Exception, Request, TypeCode};
 use oxorb_testkit::process::turn;
 
 const OCTETS: usize = 100_000;
-/// More octets than the headers and small arguments of a call and its reply.
+/// Number of octets greater than the headers and small arguments of a call and its reply.
 const HEADS: u64 = 4_000;
 
 struct Servant;
@@ -102,7 +102,7 @@ fn a_request_without_a_stub_is_sent_from_a_room() {
         invoke(); // the connection is there
         if shared {
             assert_eq!(copies(invoke), 0, "{endpoint}");
-            // More often than there are slots in the memory.
+            // The requests are more than the slots in the memory.
             (0..40).for_each(|_| invoke());
             let deferred = || {
                 let mut request = request(&store, room(&store, shared));
@@ -112,7 +112,7 @@ fn a_request_without_a_stub_is_sent_from_a_room() {
             deferred(); // over the connection that such calls share
             // The room belongs to the connection of synchronous calls, so it is copied once.
             assert_eq!(copies(deferred), 1);
-            // From ordinary memory, the client copies once, and values as usual.
+            // The client copies octets from ordinary memory once, and copies values as usual.
             let vector = || {
                 let mut request = request(&store, vec![7; OCTETS]);
                 assert_eq!(request.invoke().unwrap().returns, answered);
@@ -127,7 +127,7 @@ fn a_request_without_a_stub_is_sent_from_a_room() {
         let mut oneway = Request::new(store.reference(), "tell").unwrap();
         oneway.add_octets("image", blob(), room(&store, shared));
         oneway.send_oneway().unwrap();
-        // Only octets are accepted, and no more than the type allows.
+        // The request accepts only octets, and no more than the type allows.
         let nine = TypeCode::bounded_sequence(TypeCode::OCTET, 9);
         let longs = TypeCode::sequence(TypeCode::LONG);
         for (ty, part) in [(nine, "bound of 9"), (longs, "octets"), (TypeCode::LONG, "octets")] {

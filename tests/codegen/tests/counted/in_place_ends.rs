@@ -1,6 +1,6 @@
-//! Calls that end while octets are lent (A8.9): by a time-out, a cancellation, a shutdown, and `kill -9` of either
-//! side. The holder of the lease still reads the octets it was sent, the other side is notified, and in the end no
-//! resource of the connection is left.
+//! Calls that end while octets are lent: by a time-out, a cancellation, a shutdown, and `kill -9` of either side. The
+//! holder of the lease still reads the octets that it was sent, and the other side is notified. In the end no resource
+//! of the connection is left.
 //!
 //! Descriptors, threads and mapped memory are counted for the whole process, so the test runs in a separate one.
 
@@ -188,7 +188,7 @@ fn cancelled(setting: Setting) {
     let answer = setting.source.back_async((&image()).into());
     setting.begun.recv_timeout(LONG).unwrap();
     drop(answer);
-    // Over the same connection, whose thread still serves the request: once that has ended.
+    // The next calls use the same connection. Its thread still serves the cancelled request, which must end first.
     setting.go_on.send(()).unwrap();
     assert_eq!(setting.held.recv_timeout(LONG).unwrap(), image());
     for _ in 0..40 {
@@ -221,7 +221,7 @@ fn client_ends(setting: Setting) {
     setting.client.shutdown(false).unwrap();
     setting.go_on.send(()).unwrap();
     assert_eq!(setting.held.recv_timeout(LONG).unwrap(), image());
-    // It was answered, or notified that there will be no answer.
+    // The caller has received an answer, or an exception.
     if let Ok(answer) = caller.join().unwrap() {
         assert_eq!(answer, [1, 2, 3]);
     }

@@ -1,5 +1,5 @@
-//! Oneways with an `@in_place` argument (A8.9): no caller waits for the servant, which reads the octets where the
-//! client wrote them, undisturbed by further calls of the client.
+//! Oneways with an `@in_place` argument. No caller waits for the servant, which reads the octets where the client wrote
+//! them. Further calls of the client do not change these octets.
 //!
 //! Copied octets are counted for the whole process, both ends together, so the tests that count them run one at a time.
 
@@ -15,7 +15,7 @@ use oxorb_codegen_tests::in_place;
 use oxorb_testkit::process::turn;
 
 const OCTETS: usize = 100_000;
-/// More octets than the headers of two messages.
+/// Number of octets greater than the headers of two messages.
 const HEADS: u64 = 4_000;
 
 struct Servant(SyncSender<Octets<'static>>);

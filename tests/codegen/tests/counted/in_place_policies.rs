@@ -1,5 +1,5 @@
-//! `LargePayloads` at each level of client and server (A8.9): octets copied for a payload, in each mode, and payloads
-//! rejected where copies are.
+//! `LargePayloads` at each level of client and server: the octets copied for a payload in each mode, and the payloads
+//! that are rejected because copies are not permitted.
 //!
 //! Copied octets are counted for the whole process, both ends together, so the tests that count them run one at a time.
 
@@ -14,7 +14,7 @@ use oxorb_codegen_tests::in_place;
 use oxorb_testkit::process::{Turn, turn};
 
 const OCTETS: usize = 100_000;
-/// More octets than the headers and small arguments of a call and its reply.
+/// Number of octets greater than the headers and small arguments of a call and its reply.
 const HEADS: u64 = 4_000;
 
 const MODES: [(LargePayloads, &str); 4] = [
@@ -165,7 +165,7 @@ fn the_poa_goes_before_the_endpoint_and_that_before_the_orb() {
     }
 }
 
-/// Each endpoint of a server has its own mode, and so do the light messagings.
+/// Each endpoint of a server has its own mode, also with the light messagings.
 #[test]
 fn endpoints_of_one_server_differ() {
     for (protocol, other) in [("shm", "giop-lite+shm"), ("giop-lite+shm", "giop-lite-rt+shm")] {
@@ -222,7 +222,7 @@ fn a_server_that_reads_in_place_only_refuses_large_copies() {
         assert_eq!(sum, OCTETS as i64 + 7);
     }
     refuses(&setting("shm://|blocks=0&payloads=in-place-only", None, None));
-    // Memory is shared, but occupied by another payload; and all of it may be in use.
+    // The memory is shared, but another payload of the call occupies it. All of it may also be in use by other calls.
     let setting = setting("shm://|blocks=256K&payloads=in-place-only", None, None);
     let counts = vec![1; 10_000];
     let error = setting.store.both(&counts, (&image).into()).unwrap_err();
@@ -232,7 +232,7 @@ fn a_server_that_reads_in_place_only_refuses_large_copies() {
     let more = setting.store.room(OCTETS);
     assert!(!more.unwrap().is_in_place());
     drop(room);
-    // Within the process nothing is sent, and nothing rejected.
+    // Within the process no payload is sent, so none is rejected.
     let local: StoreRef = setting.server.resolve(&setting.store.to_ior()).unwrap();
     assert_eq!(local.put("", (&image).into(), 0, 0.0).unwrap(), OCTETS as i64 + 7);
 }

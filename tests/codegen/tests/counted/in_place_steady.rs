@@ -1,5 +1,5 @@
-//! Cost of a warm call with a large payload over shared memory, in each mode, with a room and without (A8.2, A8.9):
-//! allocations, locks, system calls and copied octets of both sides.
+//! Cost of a warm call with a large payload over shared memory, in each mode, with a room and without: allocations,
+//! locks, system calls and copied octets of both sides.
 //!
 //! The servant reads the counters of its serving thread: between two reads is a whole cycle of the server. Copied
 //! octets are counted for the whole process, so the tests that count them run one at a time.
@@ -20,7 +20,7 @@ use oxorb_testkit::process::{Turn, test_name, turn};
 use oxorb_testkit::{syscalls, watchdog};
 
 const OCTETS: usize = 100_000;
-/// More octets than the headers and small arguments of a call and its reply.
+/// Number of octets greater than the headers and small arguments of a call and its reply.
 const HEADS: u64 = 4_000;
 /// Numbers of octets that begin and end a section.
 const BEGIN: usize = 1;
@@ -127,7 +127,7 @@ impl Bench {
     /// Makes both sides in a mode, with threads that spin for `spin`.
     fn new(mode: LargePayloads, spin: Duration) -> Bench {
         let turn = turn();
-        // Even on a loaded machine, the connection counts as busy.
+        // With this setting, the connection counts as busy even on a loaded machine.
         let server = Orb::builder().listen("shm://");
         let server = server.concurrency(Concurrency::ThreadPerConnection);
         let server = server.configure(|options| {
@@ -260,10 +260,10 @@ fn a_result_that_is_read_in_place_allocates_nothing_and_takes_no_lock() {
     bench.end();
 }
 
-/// Threads that spin make no system call while the other one runs. One that the scheduler stops for longer than they spin
-/// is woken, and so is one whose partner was stopped where a section is told: of many calls, some have to get through,
-/// which is so where there are fewer system calls, of all threads, than calls. A disturbed call costs several, so few
-/// calls are counted at once.
+/// Spinning threads make no system call while both run. But the scheduler may stop a thread, at a mark of the trace for
+/// example, for longer than its partner spins. The partner then sleeps, and must be woken. Not every call is therefore
+/// free of system calls, but some must be: in some rounds, all threads together make fewer system calls than there are
+/// calls. An interrupted call makes several system calls, so a round has few calls.
 #[test]
 fn a_warm_call_with_a_room_makes_no_system_call_while_both_spin() {
     const AT_ONCE: usize = 5;
@@ -280,7 +280,7 @@ fn a_warm_call_with_a_room_makes_no_system_call_while_both_spin() {
         bench.end();
     });
     let Some(trace) = trace else { return };
-    // Including the server's.
+    // The counts include the threads of the server.
     let made = names.iter().map(|name| trace.section(name).all.total());
     let free: usize = made.map(|calls| AT_ONCE.saturating_sub(calls)).sum();
     println!("at least {free} of {} calls without a system call", AT_ONCE * names.len());

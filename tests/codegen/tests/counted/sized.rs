@@ -1,4 +1,4 @@
-//! Buffers are sized once: space for the arguments' size by the IDL is reserved before they are written (A7.1).
+//! Buffers are sized once: the maximum size of the arguments according to the IDL is reserved before they are written.
 
 use oxorb::__gen::{Encode, Encoder};
 use oxorb::{Orb, SystemException};
@@ -41,7 +41,7 @@ impl Store for Servant {
 fn descriptors_know_the_sizes_of_arguments() {
     // Small arguments fit into any buffer.
     assert_eq!(op::SMALL.request, 0);
-    // Two grids of 500 numbers, padding before each number supposed, and an octet.
+    // The size is that of two grids of 500 numbers, with padding before each number, and an octet.
     let grid = Grid::MAX_SIZE.expect("bounded");
     assert!(op::SWAP.request as usize > 2 * grid && op::SWAP.request < 10_000);
     // Unbounded, and small when empty.
@@ -91,6 +91,7 @@ fn elements_that_nothing_bounds_are_provided_for_by_the_first() {
         e.finish().len()
     });
     assert!(octets > 20_000);
-    // One for the first call, one for the others, and growth if the first was much shorter.
+    // One allocation is for the first element and one for the others. The buffer would also grow if the first element
+    // were much shorter than the others.
     assert!(made.count <= 2, "{} allocations", made.count);
 }

@@ -64,7 +64,7 @@ fn what_changes_a_value_changes_it_for_this_handle_alone() {
     assert_eq!(mine.colour().unwrap(), "blue");
     assert_eq!(before.colour().unwrap(), "red");
     assert_ne!(mine, before, "another value now");
-    // It has no other holder: it is changed in place, and stays the same value of the same type.
+    // The value has no other holder, so it is changed in place, and remains the same value of the same type.
     let place = std::ptr::from_ref::<Badge>(&*mine.downcast::<Badge>().unwrap());
     mine.set_colour("green").unwrap();
     mine.fade(1.0).unwrap();

@@ -1,4 +1,4 @@
-//! Oneway operations whose servants raise system exceptions (P14): callers that wait for the servant receive them.
+//! Oneway operations whose servants raise system exceptions. Callers that wait for the servant receive the exceptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -115,7 +115,7 @@ fn scopes(bell: &BellRef, servant: &Cracked) {
     }
     bell.with(SyncScope::WithTarget).hush().unwrap();
     assert_eq!(servant.hushed.load(Ordering::SeqCst), 1);
-    // The connection stays in step: oneways got no replies.
+    // The connection can still be used, because oneways got no replies.
     assert!(bell.rings().unwrap());
 }
 

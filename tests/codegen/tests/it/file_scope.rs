@@ -22,7 +22,7 @@ impl Hello for Host {
         if words.feeling == Mood::Sad {
             return Err(Shy { excuse: words.text.clone() }.into());
         }
-        // Through another object and back.
+        // The reference is sent to another object and back.
         let back = via.map(ForwardRef::back).transpose()?.flatten();
         let needed = back.map(|hello| hello.need()).transpose()?;
         let mut answer = words.clone();
@@ -41,7 +41,7 @@ impl Forward for Host {
 fn calls_across_interfaces_of_one_file() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let host = std::sync::Arc::new(Host { itself: Default::default() });
-    // One servant, two interfaces: selected by the type of the reference.
+    // The servant implements two interfaces, and the type of the reference selects one.
     let hello: HelloRef = orb.root_poa().activate(std::sync::Arc::clone(&host)).unwrap();
     let forward: ForwardRef =
         orb.root_poa().activate(std::sync::Arc::clone(&host)).unwrap_or_else(|_| {

@@ -16,7 +16,7 @@ fn a_name_that_is_escaped_does_not_hide_a_type_of_idl_4() {
     assert_eq!(narrow.a, i8::MIN);
 }
 
-/// U4: structs have a default with any members, including arrays longer than those supported by the standard library.
+/// Structs have a default with any members, including arrays longer than those that the standard library supports.
 #[test]
 fn structs_have_defaults_whatever_they_hold() {
     use defaults::{Choice, Colour, Everything};

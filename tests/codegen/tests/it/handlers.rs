@@ -156,7 +156,7 @@ fn call_all(oven: &OvenRef, to: &To, told: &Receiver<String>) {
     assert_eq!(next(told), "b a a [7] [1, 9]");
     oven.sendc_serve(to.clone(), true);
     assert_eq!(next(told), "served false");
-    // No handler.
+    // This call has no handler.
     oven.sendc_bake(ReplyTo::Nobody, "bread", 0);
 }
 

@@ -1,5 +1,5 @@
-//! `@in_place` parameters (A8.9): over shared memory, the servant reads them where the client wrote them; over other
-//! transports, and if they are small, it gets the same octets in another place.
+//! `@in_place` parameters. Over shared memory, the servant reads them where the client wrote them. Over other
+//! transports, and if they are small, it gets a copy of the octets.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -352,6 +352,6 @@ fn a_request_that_is_lent_costs_one_trip_to_the_poller() {
     let Some(trace) = trace else { return };
     let own = &trace.section("server").own;
     let trips = own.of("epoll_wait") + own.of("epoll_pwait2") + own.of("epoll_pwait");
-    // One more for the first and last calls.
+    // The first and the last calls need a few more.
     assert!(trips <= CALLS + 4, "{own:?}");
 }

@@ -1,5 +1,5 @@
-//! `@in_place` results (A8.9): over shared memory, the client reads them where the server wrote them; over other
-//! transports, and if they are small, it gets the same octets in another place.
+//! `@in_place` results. Over shared memory, the client reads them where the server wrote them. Over other transports,
+//! and if they are small, it gets a copy of the octets.
 
 use std::borrow::Cow;
 use std::sync::Arc;

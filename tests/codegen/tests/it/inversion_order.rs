@@ -1,4 +1,4 @@
-//! Order of service (R12): an urgent request never waits for requests of a lower lane, however many there are. The test
+//! Order of service: an urgent request never waits for requests of a lower lane, however many there are. The test
 //! checks order, not time.
 
 use std::sync::{Arc, Condvar, Mutex};
@@ -106,7 +106,7 @@ fn served(lanes: &[i16], urgent: i16) -> (Vec<&'static str>, bool) {
     let at_once = high.with_timeout(Duration::from_secs(30)).balance_async();
     let first = match lanes_apart(urgent) {
         true => at_once.wait().is_ok() && *log.served.lock().unwrap() == ["urgent"],
-        // It cannot be answered, so there is nothing to wait for.
+        // The urgent request waits behind the others, so the gate must open before its answer.
         false => {
             log.open();
             at_once.wait().unwrap();
@@ -135,7 +135,7 @@ fn an_urgent_request_is_served_before_all_that_wait_for_a_lower_lane() {
     assert_eq!(order.iter().filter(|name| **name == "low").count() as i64, LOW_REQUESTS);
 }
 
-/// The test detects the inversion without lanes.
+/// Without lanes, the test detects the inversion.
 #[test]
 fn on_one_lane_the_inversion_is_seen() {
     let (order, first) = served(&[10], 10);

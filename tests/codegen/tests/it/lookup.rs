@@ -1,5 +1,5 @@
-//! Skeletons find operations by perfect hash, binary or linear search (A6.1), or by the client's slot (A6.4), with
-//! equal results.
+//! Skeletons find operations by perfect hash, binary search or linear search, or by the client's slot, with equal
+//! results.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
@@ -84,7 +84,7 @@ macro_rules! strategy {
             #[test]
             fn does_what_all_do() {
                 let _guard = oxorb_testkit::watchdog(Duration::from_secs(60));
-                // As chosen for the compiler, and overridden by the server's configuration.
+                // The search is that of the compiler, or one that the server's configuration selects.
                 for search in ["generated", "perfect", "binary", "linear"] {
                     let arguments = ["server", "-ORBOperationSearch", search];
                     let server = Orb::builder()
@@ -94,7 +94,7 @@ macro_rules! strategy {
                         .unwrap();
                     let client = Orb::builder().build().unwrap();
                     let local: DRef = server.root_poa().activate(All::default()).unwrap();
-                    // Through a socket, and within the process.
+                    // The calls go through a socket, and within the process.
                     let remote: DRef =
                         client.string_to_object(&local.to_ior()).unwrap().unchecked_narrow();
                     for d in [remote, local] {
@@ -112,7 +112,7 @@ macro_rules! strategy {
                 d.set_v(7).unwrap();
                 assert_eq!([a.v(), b.v(), d.v()], [Ok(7); 3]);
                 assert_eq!([b.b0(), d.b0()], [Ok(200); 2]);
-                // Not the slot that the stub assumes.
+                // The slot differs from the one that the stub assumes.
                 assert_eq!([c.c0(), d.c0(), c.c1(1)], [Ok(300), Ok(300), Ok(302)]);
                 assert_eq!(d.d0(), Ok(400));
                 let before = d.w().unwrap();

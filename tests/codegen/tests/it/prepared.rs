@@ -56,7 +56,7 @@ impl mapping::Desk for Clerk {
 
 const HOP: Hop = Hop { kind: 1, distance: 1500, lane: 3 };
 
-/// Every reason to need other octets than the prepared ones, or the same.
+/// Sends prepared requests with changed and unchanged arguments, in each byte order and with old versions of GIOP.
 #[test]
 fn prepared_requests_change_and_arrive() {
     for arguments in [

@@ -127,7 +127,7 @@ where
         let again = encoded(&value, order, 0);
         let mut d = Decoder::new(&again, order, Dialect::GIOP_1_2);
         let same = T::decode(&mut d).expect("what was decoded can be sent on");
-        // As text: a NaN is not equal to itself.
+        // The values are compared as text, because a NaN is not equal to itself.
         assert_eq!(format!("{same:?}"), format!("{value:?}"));
     }
 }

@@ -117,7 +117,7 @@ fn events_and_receptacles_cost_what_their_calls_cost() {
 fn an_enforced_rate_costs_no_allocation_and_no_lock() {
     let (plain, limited) = (Scene::new(None), Scene::new(Some(PortRate::new(Duration::ZERO))));
     assert_eq!(limited.pulses(DELIVERED), plain.pulses(DELIVERED));
-    // One event per hour: the first uses it up.
+    // The rate is one event per hour, and the first event uses it up.
     let exhausted = Scene::new(Some(PortRate::new(Duration::from_secs(3_600))));
     let event: Link<Tick> = Value::new(Tick { count: 1 }).into();
     assert_eq!(exhausted.pulse.get().unwrap().push_pulse(event), DELIVERED);

@@ -1,4 +1,4 @@
-// omniORB's client of OxORB's components, with stubs of their equivalent IDL: navigates, connects, subscribes, pushes.
+// omniORB's client of OxORB's components, with stubs of the equivalent IDL: navigates, connects, subscribes, pushes.
 //
 //   client GPS DISPLAY RATEGEN
 #include <cstring>
@@ -25,7 +25,7 @@ static void known(CORBA::ORB_ptr orb, const char* id) {
     factory->_remove_ref();
 }
 
-// A consumer of this process, which OxORB's components push to.
+// Consumer in this process, to which OxORB's components push events.
 struct Consumer : POA_Avionics::TickConsumer {
     void push_Tick(Avionics::Tick* tick) override { std::cout << "pushed " << tick->count() << "\n"; }
     void push_event(Components::EventBase*) override {}

@@ -1,4 +1,4 @@
-//! Peers that do what no client should, before and after the handshake, without affecting others.
+//! Peers that violate the protocol before and after the handshake. Other clients are not affected.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -127,7 +127,7 @@ fn a_thousand_half_open_handshakes_keep_nobody_out() {
     let mut half_open = Vec::new();
     for number in 0..1000 {
         let mut raw = TcpStream::connect(bench.address).unwrap();
-        // One half sends nothing, the other one begins and stops.
+        // One half of the peers sends nothing. The other half begins a handshake and stops.
         if number % 2 == 0 {
             let _ = raw.write_all(&hello[..hello.len() / 2]);
         }
@@ -165,7 +165,7 @@ fn a_slow_handshake_ends() {
     let hello = hello();
     let mut raw = TcpStream::connect(bench.address).unwrap();
     let began = Instant::now();
-    // An octet from time to time: each is progress, and all of them are too slow.
+    // One octet is sent from time to time. Each octet is progress, but all of them together are too slow.
     for octet in &hello {
         if raw.write_all(std::slice::from_ref(octet)).is_err() {
             break;
@@ -209,7 +209,7 @@ fn metrics_count_finished_and_refused_handshakes() {
 #[test]
 fn garbage_before_the_handshake_ends_is_refused() {
     let _bound = watchdog(Duration::from_secs(60));
-    // One of them is the beginning of a handshake.
+    // One of the inputs is the beginning of a handshake, which the time limit ends.
     let bench = Bench::new(&[("TlsHandshakeTime", "1500")]);
     let hello = hello();
     let mut cut = hello.clone();
@@ -275,7 +275,7 @@ fn a_connection_that_is_cut_off_without_a_word_is_no_orderly_end() {
     let bench = Bench::new(&[]);
     for rest in [0, 5, 12] {
         let mut stream = connected(&bench, false);
-        // Some octets of a message, and then nothing: no close_notify.
+        // The peer sends some octets of a message, and then closes without close_notify.
         stream.write_all(&b"GIOP\x01\x02\x01\x00\x40\x00\x00\x00"[..rest]).unwrap();
         stream.flush().unwrap();
         stream.sock.shutdown(std::net::Shutdown::Both).unwrap();
@@ -308,7 +308,7 @@ fn renegotiation_is_refused() {
     let bench = Bench::new(&[("TlsOld", "yes")]);
     let mut stream = connected(&bench, true);
     assert_eq!(stream.conn.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_2));
-    // Only TLS 1.2 has it. rustls never begins a renegotiation, so this is a ClientHello in the clear, which no server
+    // Only TLS 1.2 has renegotiation. rustls never begins one, so this is a ClientHello in the clear, which no server
     // may accept.
     stream.sock.write_all(&hello()).unwrap();
     let answer = read_to_end(&mut stream.sock);

@@ -253,7 +253,7 @@ fn a_certificate_of_the_client_is_wanted_and_verified() {
 fn s_server(certificate: &Path, options: &[&str]) -> (Process, u16) {
     let port = free_port();
     let mut command = Command::new("openssl");
-    // With -www it reads from its clients only, and not from its standard input.
+    // With -www, the program reads from its clients only, and not from its standard input.
     command.args(["s_server", "-www", "-accept"]).arg(format!("127.0.0.1:{port}"));
     command.arg("-cert").arg(certificate).arg("-key").arg(certificate).args(options);
     let mut server = Process::spawn(command);

@@ -174,7 +174,7 @@ fn secure_only_neither_publishes_nor_uses_a_plain_address() {
     let error = server("iiop://127.0.0.1:0").setting("SecureOnly", "yes").build().err().unwrap();
     assert!(error.to_string().contains("SecureOnly yes leaves protocols only"), "{error}");
 
-    // By itself, it listens over TLS.
+    // A server with SecureOnly can listen over TLS.
     let strict_server = build(server("iiops://127.0.0.1:0").setting("SecureOnly", "yes"));
     let object = seen(&strict_server, &strict);
     assert!(places(&object).starts_with("corbaloc:iiops:"), "{}", places(&object));

@@ -102,24 +102,24 @@ fn a_caller_who_wants_it_never_calls_in_the_clear() {
     let _bound = watchdog(Duration::from_secs(60));
     let bench = Bench::new();
     let local = bench.server.root_poa().activate_servant(Arc::new(Asked)).unwrap().to_string();
-    // By default, trust decides: TLS if that works, and else the plain port.
+    // By default, a client that trusts the server uses TLS, and any other client uses the plain port.
     let [trusting, blind, wary] =
         [&bench.trusting, &bench.blind, &bench.wary].map(|orb| seen(orb, &local));
     assert_eq!(ping(&trusting), Ok(true));
     assert_eq!(ping(&blind), Ok(false));
     assert_eq!(ping(&wary), Ok(false), "somebody on the way may bring this about");
-    // By object.
+    // The policy of a reference.
     assert_eq!(ping(&trusting.with(SecureOnly(true))), Ok(true));
     refused(ping(&blind.with(SecureOnly(true))));
     let error = ping(&wary.with(SecureOnly(true))).unwrap_err();
     assert_eq!(error.completed, CompletionStatus::No, "{error}");
-    // By thread, and overridden for single calls.
+    // The policy of a thread, which the policy of a single call overrides.
     {
         let _scope = PolicyCurrent::scope(&bench.blind, SecureOnly(true));
         refused(ping(&blind));
         assert_eq!(ping(&blind.with(SecureOnly(false))), Ok(false));
     }
-    // By ORB.
+    // The policy of an ORB.
     bench.blind.policies().set(SecureOnly(true)).unwrap();
     refused(ping(&blind));
     assert_eq!(blind.reference().client_policy(), Some(SecureOnly(true)));
@@ -174,7 +174,8 @@ fn objects_of_a_poa_are_neither_published_nor_served_in_the_clear() {
         let name = format!("{:?}", policies.lifespan);
         let protected = make(&format!("{name}-protected"), true);
         let open = make(&format!("{name}-open"), false);
-        // One has one address, the other has both.
+        // The reference of one object has only the address over TLS. The reference of the other object has both
+        // addresses.
         let text = protected.reference().to_string();
         assert_eq!(ping(&seen(&bench.trusting, &text)), Ok(true));
         let error = ping(&seen(&bench.blind, &text)).unwrap_err();
@@ -190,7 +191,7 @@ fn objects_of_a_poa_are_neither_published_nor_served_in_the_clear() {
         assert_eq!(error.kind, SystemExceptionKind::NoPermission, "{error}");
         assert_eq!(error.completed, CompletionStatus::No, "{error}");
         assert!(error.to_string().contains(NOT_PROTECTED_REQUEST), "{error}");
-        // Within the process, nothing is sent.
+        // Calls within the process send nothing.
         assert_eq!(ping(&protected), Ok(true));
     }
     bench.end();

@@ -62,7 +62,7 @@ impl avionics::TickConsumer for Held {
         let thread = std::thread::current().name().unwrap_or_default().to_owned();
         let told = (tick.get().unwrap().count, thread);
         self.told.lock().unwrap().send(told).unwrap();
-        // Released by the end of the test at the latest.
+        // The end of the test releases the consumer at the latest.
         let _ = self.go_on.lock().unwrap().recv_timeout(PATIENCE);
         Ok(())
     }
@@ -124,7 +124,7 @@ fn a_full_queue_drops_the_oldest_events() {
     let pulse = cockpit.pulse.get().unwrap();
     assert_eq!(pulse.push_pulse(tick(1)), pushed(1));
     assert_eq!(tells.recv_timeout(PATIENCE).unwrap().0, 1);
-    // It holds the first event; the queue has space for two of the next four.
+    // The consumer holds the first event. The queue has space for two of the next four.
     for count in 2..=5 {
         assert_eq!(pulse.push_pulse(tick(count)), pushed(1));
     }

@@ -25,7 +25,7 @@ struct Hooked {
     hook: Hook,
     /// Held while the executor exists.
     _life: Arc<()>,
-    /// Kept like executors do: it leads back to the component.
+    /// Context that leads back to the component, and that executors usually keep.
     context: OnceLock<left::Context>,
 }
 
@@ -105,7 +105,7 @@ impl Watched {
     }
 }
 
-/// Returns a container of its own ORB, which exists as long as both.
+/// Returns a container with its own ORB, which exists as long as both.
 fn container() -> (Orb, Container) {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let container = Container::builder(orb.root_poa(), "cockpit").create();

@@ -40,7 +40,7 @@ fn a_published_event_passes_through_two_components() {
     // A derived event, through a source of its base.
     assert_eq!(pulse.push_pulse(alarm("late")), ONE);
     assert_eq!(cockpit.display_log.lines().last().unwrap(), "update 9 48.5");
-    // Without consumers.
+    // The source has no consumers.
     assert_eq!(pulse.push_late(alarm("unheard")), Pushed::default());
 }
 

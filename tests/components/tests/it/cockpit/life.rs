@@ -22,7 +22,7 @@ fn a_client_runs_a_component_through_its_life() {
     assert_eq!(cockpit.gps_log.lines(), expected);
     assert!(scene.container.component("gps").is_none());
     assert_eq!(cockpit.gps.non_existent(), Ok(true));
-    // Its name is free again.
+    // The name of the removed component can be used again.
     let _: GpsRef = scene.container.install("gps", Gps::at(2.0)).unwrap();
 }
 

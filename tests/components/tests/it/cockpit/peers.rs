@@ -1,4 +1,4 @@
-//! omniORB client with stubs that omniidl generates from the equivalent IDL (A19.1).
+//! omniORB client with stubs that omniidl generates from the equivalent IDL.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -18,7 +18,7 @@ fn facets_by_type_and_by_name() {
     assert!(named.reference().is_equivalent(location.reference()));
     let raw = cockpit.gps.provide_raw().unwrap().unwrap();
     assert_eq!(raw.narrow::<PositionRef>().unwrap().unwrap().latitude(), Ok(48.5));
-    // What it supports, and its attributes.
+    // The interface that the component supports, and its attributes.
     cockpit.gps.set_test(true).unwrap();
     assert_eq!(cockpit.gps.test(), Ok(true));
     cockpit.rate.set_hertz(20).unwrap();

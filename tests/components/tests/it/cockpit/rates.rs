@@ -51,7 +51,7 @@ fn refreshed(cockpit: &Cockpit) -> usize {
 #[test]
 fn a_source_pushes_no_more_events_than_its_rate_lets_through() {
     let scene = Scene::new();
-    // One, and two that come too early.
+    // One event is within the rate, and two come too early.
     scene.container.limit_ports("rate", limits("pulse", PortRate::new(HOUR).tolerance(2 * HOUR)));
     let cockpit = pulsing(&scene);
     let pushed: Vec<Pushed> = (0..5).map(|_| push(&cockpit)).collect();

@@ -22,7 +22,7 @@ fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
     let status = launched.manager.status().unwrap();
     assert_eq!(status.len(), 3, "{status:#?}");
     assert!(all_run(&status), "{status:#?}");
-    // Both read the same counter.
+    // Both readers read the same counter.
     assert_eq!(read_at(&status, "near").unwrap(), 1);
     assert_eq!(read_at(&status, "far").unwrap(), 2);
     assert_eq!(process(&status, "far").node, "south");
@@ -37,7 +37,7 @@ fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
     assert!(launched.manager.status().is_err(), "its object is gone");
     let stopped = NodeEvent::Stopped { plan: "two nodes".to_owned() };
     assert_eq!(*scene.events.lock().unwrap(), [stopped]);
-    // The name is free again.
+    // The name can be used again.
     let again = scene.plans.launch(&plan).unwrap();
     assert!(all_run(&again.manager.status().unwrap()));
 }
@@ -113,7 +113,7 @@ fn what_is_beyond_a_limit_names_its_setting() {
     let larger = plan("one", &three[..2], &[]);
     let error = scene.plans.redeploy(&larger).unwrap_err().to_string();
     assert!(error.contains("max_processes"), "{error}");
-    // The refused plan left nothing behind.
+    // The rejected plan left no processes behind.
     let status = launched.manager.status().unwrap();
     assert_eq!(process(&status, "a").state, ProcessState::Running);
     assert_eq!(scene.plans.all().unwrap().len(), 1);

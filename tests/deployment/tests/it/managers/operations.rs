@@ -53,7 +53,7 @@ fn every_operation_answers_or_says_what_is_not_there() {
     target(&beside(&scene, TARGET_MANAGER), &mut called);
     packages(&beside(&scene, REPOSITORY_MANAGER), &mut called);
     locality(&scene, &mut called);
-    // It ends the plans, and accepts no more.
+    // `shutdown` ends the plans, and the manager accepts no more plans.
     let manager = scene.execution.as_ref().unwrap().reference();
     manager.shutdown().unwrap();
     let plan = plan("late", &[counter("c", "north")], &[]);

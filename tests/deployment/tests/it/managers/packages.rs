@@ -116,7 +116,7 @@ fn a_repository_answers_with_its_packages_or_with_exceptions() {
     let gone = repository.find_package_by_uuid("gps-2").unwrap_err();
     assert!(matches!(gone, exceptions::FindPackageByUuidError::NoSuchName(_)), "{gone}");
 
-    // A package that cannot be read any more is no missing one.
+    // A package that can no longer be read is not reported as missing.
     fs::write(folder.0.join("packages/gps.cpk"), "PK and nothing").unwrap();
     match repository.find_package_by_name("gps").unwrap_err() {
         exceptions::FindPackageByNameError::System(exception) => {

@@ -36,10 +36,10 @@ fn a_process_that_was_killed_runs_again_and_is_connected() {
     assert_ne!(process(&after, "c").pid, process(&before, "c").pid);
     assert_eq!(process(&after, "far").pid, process(&before, "far").pid);
     assert_eq!(process(&after, "near").pid, process(&before, "near").pid);
-    // It counts from the start again, for both.
+    // The restarted counter begins at the start again, for both readers.
     assert_eq!(read_at(&after, "near").unwrap(), 1);
     assert_eq!(read_at(&after, "far").unwrap(), 2);
-    // The restart is reported once all of that is done.
+    // The restart is reported once these connections are made.
     scene.wait(&launched, |_| scene.events.lock().unwrap().len() >= 2);
     let events = scene.events.lock().unwrap().clone();
     assert!(
@@ -77,10 +77,10 @@ fn without_a_policy_a_lost_process_stays_lost_and_is_not_connected() {
     assert_eq!(lost.pid, 0);
     assert!(lost.detail.contains("signal: 9"), "{lost:?}");
     assert!(process(&after, "far").connections.len() == 1);
-    // Its user reports that it is not connected, instead of calling a dead object.
+    // The user of the lost process reports that its receptacle is not connected, and does not call a dead object.
     let error = read_at(&after, "far").unwrap_err();
     assert_eq!(error.minor, oxorb::minor::bad_inv_order::RECEPTACLE_EMPTY);
-    // Redeployment restores it.
+    // Redeployment starts the lost process again, and connects its user.
     scene.plans.redeploy(&chain("never")).unwrap();
     let again = launched.manager.status().unwrap();
     assert!(all_run(&again), "{again:#?}");

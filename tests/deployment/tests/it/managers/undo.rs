@@ -54,7 +54,7 @@ fn trapped(label: &str, trap: &'static str) -> Plan {
 
 #[test]
 fn a_launch_that_fails_anywhere_is_undone_everywhere() {
-    // It checks all children of the process.
+    // The test checks all children of the process.
     if !alone(a_launch_that_fails_anywhere_is_undone_everywhere) {
         return;
     }
@@ -69,7 +69,7 @@ fn a_launch_that_fails_anywhere_is_undone_everywhere() {
         assert!(scene.plans.all().unwrap().is_empty(), "nothing is left");
         wait_for_end(&children());
     }
-    // The names are free, and the nodes still work.
+    // The names can be used again, and the nodes still work.
     let good = scene.plans.launch(&trapped("attribute", "")).unwrap();
     assert!(all_run(&good.manager.status().unwrap()));
     scene.plans.stop(&good).unwrap();
@@ -107,7 +107,7 @@ fn artifacts_that_do_not_run_are_named() {
     fails(&scene, &with("/nonexistent/station"), "c", &["/nonexistent/station", "No such file"]);
     let text = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     fails(&scene, &with(text), "c", &["Cargo.toml cannot be started"]);
-    // A program that ends, and knows nothing of localities.
+    // A program that ends at once, and does not act as a locality.
     fails(&scene, &with("/bin/false"), "c", &["before it called back"]);
     // A program that does not end.
     let script =
@@ -159,7 +159,7 @@ fn a_launch_that_its_client_leaves_is_undone() {
         assert!(Instant::now() < end, "{:?}", scene.events.lock().unwrap());
         std::thread::sleep(Duration::from_millis(10));
     }
-    // The names are free, and running plans stay.
+    // The names can be used again, and the running plans are not affected.
     for plan in &plans {
         let launched = scene.plans.launch(plan).unwrap();
         assert!(all_run(&launched.manager.status().unwrap()));

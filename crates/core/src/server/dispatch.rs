@@ -1,5 +1,6 @@
 //! Dispatch of a client's message, up to its answer.
 
+use std::hint::cold_path;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::conn::{CollocatedReply, Offer};
 use crate::error::raise;
 use crate::interceptor::ServerFlow;
 use crate::probe::{self, Stage};
-use crate::scheduler::budget::{Begun, BudgetedRequest, Timed};
+use crate::scheduler::budget::BudgetedRequest;
 use crate::servant::{Arrived, Times, terms};
 use crate::shared::Shared;
 use crate::{Incident, Located, Orb, Outcome, Upcall};
@@ -151,20 +152,19 @@ fn serve(
         return fail(sink, raise::NOT_BIDIRECTIONAL);
     }
     if caller.context.limited.get() {
-        let begun = match caller.context.counted.get() {
-            true => Begun::Undecided,
-            false => begin_within_budgets(orb.shared(), caller, key, request.operation),
-        };
-        match begun {
-            Begun::Within => {}
-            Begun::Timed(timed) => {
-                let served = ServedRequest { orb, frame, request, key, dialect };
-                return run_timed(&served, timed, caller, sink);
-            }
-            Begun::Undecided => {
-                let served = ServedRequest { orb, frame, request, key, dialect };
-                return run_limited(&served, caller, sink);
-            }
+        // The path of an ORB without limits jumps over this code, although it is inlined.
+        cold_path();
+        let is_counted = caller.context.counted.get();
+        let is_charged = !is_counted && caller.context.desk.is_watched();
+        if is_counted
+            || is_charged
+            || !begin_within_budgets(orb.shared(), caller, key, request.operation)
+        {
+            let served = ServedRequest { orb, frame, request, key, dialect };
+            return match is_charged {
+                true => run_charged(&served, caller, sink),
+                false => run_limited(&served, caller, sink),
+            };
         }
     }
     run(ServedRequest { orb, frame, request, key, dialect }, caller, sink)
@@ -180,38 +180,37 @@ struct ServedRequest<'r> {
     dialect: Dialect,
 }
 
-/// Begins a request that is within its budgets, if that takes few instructions and the client's running requests are
-/// not counted.
-// It is marked as cold, so that it costs nothing on the path of an ORB without budgets.
-#[cold]
-#[inline(never)]
-fn begin_within_budgets(
-    shared: &Shared,
-    caller: &Caller<'_>,
-    key: &[u8],
-    operation: &str,
-) -> Begun {
+/// Begins a request that is within its budgets, if these limit only rates of requests and that takes few instructions.
+/// Returns false, and takes nothing, otherwise.
+#[inline(always)]
+fn begin_within_budgets(shared: &Shared, caller: &Caller<'_>, key: &[u8], operation: &str) -> bool {
     let Caller { common, context, .. } = caller;
     match (&shared.budgets, common.status.known_account()) {
         (Some(ledger), Some(client)) => context.desk.begin_within(ledger, client, key, operation),
-        _ => Begun::Undecided,
+        _ => false,
     }
 }
 
-/// Runs a request that is within its budgets and whose processor time is counted.
+/// Runs a request in a thread that charges processor time. The request was not begun before, and the client's running
+/// requests are not counted.
 #[cold]
 #[inline(never)]
-fn run_timed(
+fn run_charged(
     served: &ServedRequest<'_>,
-    timed: Timed,
     caller: &Caller<'_>,
     sink: &mut Sink,
 ) -> Result<(), Violation> {
-    let (budgets, account) = (&served.orb.shared().budgets, caller.common.status.known_account());
-    let (Some(ledger), Some(client)) = (budgets, account) else {
-        unreachable!("the request was begun with these")
+    let ServedRequest { orb, request, key, .. } = *served;
+    let Caller { common, context, .. } = caller;
+    let begun = match (&orb.shared().budgets, common.status.known_account()) {
+        (Some(ledger), Some(client)) => {
+            context.desk.begin_charged(ledger, client, key, request.operation)
+        }
+        _ => None,
     };
-    let charged = caller.context.desk.charge(ledger, client, timed);
+    let Some(charged) = begun else {
+        return run_limited(served, caller, sink);
+    };
     let ran = run(*served, caller, sink);
     charged.end();
     ran

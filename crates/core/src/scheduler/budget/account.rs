@@ -5,7 +5,8 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 use super::bucket::Bucket;
 use super::rule::{BeyondBudget, Budget, BudgetOf};
 use crate::threads::clock;
-use crate::threads::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use crate::threads::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use crate::threads::sync::atomic::{AtomicU8, AtomicU64};
 
 /// Account of a budget. Shared by all threads without locks.
 #[derive(Debug)]
@@ -14,7 +15,8 @@ pub(crate) struct Account {
     pub(super) id: u32,
     kind: OwnerKind,
     name: String,
-    /// Bit set of the budget's limits: [`RATE`], [`TIME`], [`LONGEST`].
+    /// Bit set of the budget's limits: [`RATE`], [`TIME`], [`LONGEST`]. Stored after the values of the limits, so that
+    /// a thread that sees a limit also sees its values.
     limits: AtomicU8,
     beyond: AtomicU8,
     requests: Bucket,
@@ -64,6 +66,9 @@ pub(crate) enum Spent {
 pub(super) const RATE: u8 = 1;
 pub(super) const TIME: u8 = 2;
 pub(super) const LONGEST: u8 = 4;
+
+/// Number that stands for no account.
+pub(super) const NO_ACCOUNT: u32 = u32::MAX;
 
 /// Bits of a fraction in `factor`.
 const FRACTION: u32 = 20;
@@ -133,12 +138,12 @@ impl Account {
             limits |= LONGEST;
         }
         self.beyond.store(budget.beyond as u8, Relaxed);
-        self.limits.store(limits, Relaxed);
+        self.limits.store(limits, Release);
     }
 
     #[inline]
     pub(super) fn limits(&self) -> u8 {
-        self.limits.load(Relaxed)
+        self.limits.load(Acquire)
     }
 
     pub(crate) fn beyond(&self) -> BeyondBudget {
@@ -154,12 +159,10 @@ impl Account {
         self.longest.load(Relaxed)
     }
 
-    /// Takes one request; returns false, and takes nothing, if the rate or the processor time is exhausted.
+    /// Takes one request if the rate is limited; returns false, and takes nothing, if it is exhausted.
     #[inline(always)]
     pub(super) fn take(&self, now: u64) -> bool {
-        let limits = self.limits();
-        (limits & TIME == 0 || !self.is_out_of_time(now))
-            && (limits & RATE == 0 || self.take_request(now))
+        self.limits() & RATE == 0 || self.take_request(now)
     }
 
     /// Gives back what was [taken](Self::take) just before for a request that is not run.
@@ -169,8 +172,8 @@ impl Account {
         }
     }
 
-    /// Takes one request; returns false if the rate is exhausted.
-    #[inline]
+    /// Takes one request from a limited rate; returns false if it is exhausted.
+    #[inline(always)]
     pub(super) fn take_request(&self, now: u64) -> bool {
         self.requests.take(now, self.interval.load(Relaxed))
     }
@@ -189,12 +192,16 @@ impl Account {
     /// Returns the exhausted limit, if any. Takes nothing.
     #[inline]
     pub(crate) fn spent(&self, now: u64) -> Option<Spent> {
-        let limits = self.limits();
-        if limits & TIME != 0 && self.is_out_of_time(now) {
+        if self.limits() & TIME != 0 && self.is_out_of_time(now) {
             return Some(Spent::Time);
         }
-        let interval = self.interval.load(Relaxed);
-        (limits & RATE != 0 && self.requests.lacks(now, interval)).then_some(Spent::Rate)
+        self.lacks_request(now).then_some(Spent::Rate)
+    }
+
+    /// Reports whether the rate is limited and exhausted. Takes nothing.
+    #[inline]
+    pub(super) fn lacks_request(&self, now: u64) -> bool {
+        self.limits() & RATE != 0 && self.requests.lacks(now, self.interval.load(Relaxed))
     }
 
     /// Charges processor time, in nanoseconds.

@@ -5,10 +5,12 @@
 //! takes no lock. The processor time of a request is counted from the end of the one before, so that reading and
 //! decoding are charged, too.
 //!
-//! Most requests are within their budgets, and their accounts are cached. [`Desk::begin_within`] begins only these, by
-//! few instructions. [`Desk::begin`] begins all others.
+//! Most requests are within their budgets, and their accounts are cached. Few instructions begin these:
+//! [`Desk::begin_within`] if only rates of requests are limited, so that nothing is left to do at the end, and
+//! [`Desk::begin_charged`] in threads that have charged processor time before. [`Desk::begin`] begins all others.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::hint::cold_path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::{fmt, mem};
@@ -37,9 +39,6 @@ pub(crate) struct Desk {
     slot: OnceCell<Arc<BudgetSlot>>,
     /// Processor time of the thread up to which all is charged; 0 if unknown.
     charged: Cell<u64>,
-    /// Start of the last request that [`begin_within`](Self::begin_within) began as [`Begun::Timed`], in nanoseconds of
-    /// the monotonic clock.
-    now: Cell<u64>,
     /// Guard of a throttled or demoted thread, kept until a request within its budget arrives.
     lowered: Cell<Option<Restraint>>,
     /// Whether `lowered` is set, for a cheap test.
@@ -84,7 +83,6 @@ struct One {
 struct Text<const N: usize> {
     length: usize,
     ends: Ends,
-    /// Ends of what remains without the first and the last eight octets, if the text has more than 16.
     middle: Ends,
     octets: [u8; N],
 }
@@ -96,7 +94,7 @@ impl<const N: usize> Text<N> {
     fn of(text: &[u8]) -> Option<Self> {
         let mut octets = [0; N];
         octets.get_mut(..text.len())?.copy_from_slice(text);
-        Some(Text { length: text.len(), ends: ends(text), middle: ends(middle(text)), octets })
+        Some(Text { length: text.len(), ends: ends(text), middle: middle(text), octets })
     }
 
     /// Compares the text with `text`, whose ends are `of_text`.
@@ -106,7 +104,7 @@ impl<const N: usize> Text<N> {
             return false;
         }
         text.len() <= 16
-            || self.middle == ends(middle(text))
+            || self.middle == middle(text)
                 && (text.len() <= 32 || self.octets.get(..text.len()) == Some(text))
     }
 }
@@ -130,30 +128,18 @@ fn short(text: &[u8]) -> u64 {
     }
 }
 
-/// Returns a text without its first and last eight octets; empty for texts of up to 16 octets.
+/// Returns the eight octets after the first eight, and the eight octets before the last eight, as numbers; zeros for a
+/// text of less than 16 octets. Texts of equal length from 17 to 32 octets are equal if these and their ends are.
 #[inline(always)]
-fn middle(text: &[u8]) -> &[u8] {
-    text.get(8..text.len().saturating_sub(8)).unwrap_or_default()
+fn middle(text: &[u8]) -> Ends {
+    match (text.first_chunk::<16>(), text.last_chunk::<16>()) {
+        (Some(first), Some(last)) => (ends(first).1, ends(last).0),
+        _ => (0, 0),
+    }
 }
 
 /// Accounts that one request is charged to. All accounts after an absent one are absent.
 type Accounts<'a> = [Option<&'a Arc<Account>>; 4];
-
-/// Result of [`Desk::begin_within`].
-#[must_use = "a request whose processor time is counted has to be charged"]
-pub(crate) enum Begun {
-    /// The request is within its budgets. Nothing has to be done at its end.
-    Within,
-    /// The request is within its budgets, and its processor time is counted: to be passed to [`Desk::charge`].
-    Timed(Timed),
-    /// Nothing was taken, and [`Desk::begin`] decides: the request is beyond a budget, or the thread does not have all
-    /// that is needed.
-    Undecided,
-}
-
-/// Accounts of a request whose processor time is counted.
-#[must_use = "the thread is not charged for any later request before this one has ended"]
-pub(crate) struct Timed(Option<Rc<Bundle>>);
 
 /// Guard of a request that runs within its budgets or demoted. When dropped, it charges the request, and restores the
 /// class and priority of a thread that is demoted for this request. Not `Send`.
@@ -172,8 +158,15 @@ pub(crate) struct Charged<'c> {
 }
 
 impl Desk {
-    /// Begins a request if it is within its budgets and its accounts are cached, and takes one request from each of
-    /// them.
+    /// Reports whether the watcher knows the thread, because it has charged processor time before.
+    #[inline(always)]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.slot.get().is_some()
+    }
+
+    /// Begins a request if it is within its budgets, these limit only rates of requests, and its accounts are cached.
+    /// Takes one request from each of them. Nothing is left to do at the end of the request. Returns false, and takes
+    /// nothing, if another function has to begin the request.
     #[inline(always)]
     pub(crate) fn begin_within(
         &self,
@@ -181,63 +174,94 @@ impl Desk {
         client: &Arc<Account>,
         key: &[u8],
         operation: &str,
-    ) -> Begun {
+    ) -> bool {
         if self.is_lowered.get() {
-            return Begun::Undecided;
+            cold_path();
+            return false;
         }
-        let epoch = ledger.epoch();
-        if epoch == 0 {
-            return self.take_within(client, None);
+        match ledger.epoch() {
+            0 => self.begin_rates(client, None),
+            epoch => self.begin_cached(client, epoch, key, operation),
         }
+    }
+
+    /// Implements [`begin_within`](Self::begin_within) if there are not only budgets of clients.
+    #[inline(never)]
+    fn begin_cached(&self, client: &Arc<Account>, epoch: u64, key: &[u8], operation: &str) -> bool {
         let seen = self.seen.borrow();
         let found = seen.as_deref().and_then(|seen| known(seen, epoch, key, operation.as_bytes()));
-        match found {
-            Some(bundle) => self.take_within(client, Some(bundle)),
-            None => Begun::Undecided,
-        }
+        let Some(bundle) = found else {
+            cold_path();
+            return false;
+        };
+        self.begin_rates(client, Some(&**bundle))
     }
 
     #[inline(always)]
-    fn take_within(&self, client: &Arc<Account>, found: Option<&Rc<Bundle>>) -> Begun {
-        let bundle = found.map(|found| &**found);
+    fn begin_rates(&self, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
         let limited = limits(client, bundle);
-        if limited == 0 {
-            self.charged.set(0);
-            return Begun::Within;
-        }
-        let timed = limited & !RATE != 0;
-        let slot = self.slot.get();
-        if timed && slot.is_none() {
-            return Begun::Undecided;
-        }
-        let now = clock::monotonic_nanoseconds();
-        if !take_all(client, bundle, now) {
-            return Begun::Undecided;
-        }
-        each(client, bundle, |_, account| {
-            account.counts.served.fetch_add(1, Relaxed);
-        });
-        if let Some(slot) = slot
-            && timed
-            && self.show(slot, client, bundle)
-        {
-            self.now.set(now);
-            return Begun::Timed(Timed(found.cloned()));
+        if limited & !RATE != 0 {
+            cold_path();
+            return false;
         }
         self.charged.set(0);
-        Begun::Within
+        if limited == 0 {
+            return true;
+        }
+        if !take_requests(client, bundle, clock::monotonic_nanoseconds()) {
+            cold_path();
+            return false;
+        }
+        count_served(client, bundle);
+        true
     }
 
-    /// Returns the guard of a request that [`begin_within`](Self::begin_within) has just begun.
+    /// Begins a request if it is within its budgets, its accounts are cached, and the [watcher knows](Self::is_watched)
+    /// the thread. Takes one request from each account. Returns `None`, and takes nothing, if [`begin`](Self::begin)
+    /// has to begin the request.
     #[inline(always)]
-    pub(crate) fn charge<'c>(
+    pub(crate) fn begin_charged<'c>(
         &'c self,
         ledger: &'c Arc<Ledger>,
         client: &'c Arc<Account>,
-        timed: Timed,
-    ) -> Charged<'c> {
-        let (Timed(bundle), now) = (timed, self.now.get());
-        Charged { ledger, desk: self, client, bundle, now, timed: true, demoted: false }
+        key: &[u8],
+        operation: &str,
+    ) -> Option<Charged<'c>> {
+        let slot = self.slot.get()?;
+        if self.is_lowered.get() {
+            cold_path();
+            return None;
+        }
+        let seen = self.seen.borrow();
+        let found = match ledger.epoch() {
+            0 => None,
+            epoch => {
+                let seen = seen.as_deref();
+                let found = seen.and_then(|seen| known(seen, epoch, key, operation.as_bytes()));
+                if found.is_none() {
+                    cold_path();
+                    return None;
+                }
+                found
+            }
+        };
+        let bundle = found.map(|found| &**found);
+        let limited = limits(client, bundle);
+        let mut now = 0;
+        if limited != 0 {
+            now = clock::monotonic_nanoseconds();
+            if !take_all(client, bundle, limited, now) {
+                cold_path();
+                return None;
+            }
+            count_served(client, bundle);
+        }
+        let timed = limited & !RATE != 0 && self.show(slot, client, bundle);
+        if !timed {
+            self.charged.set(0);
+        }
+        let bundle = found.filter(|_| timed).cloned();
+        Some(Charged { ledger, desk: self, client, bundle, now, timed, demoted: false })
     }
 
     /// Begins a request, and takes one request from each of its accounts.
@@ -259,16 +283,21 @@ impl Desk {
             self.rise();
         } else {
             now = clock::monotonic_nanoseconds();
-            match take(client, bundle, now) {
+            // Another thread may be refused a request until one that was taken is given back. So nothing is taken if an
+            // exhausted account refuses the request.
+            let refuses = refusing(client, bundle, now);
+            let (spent, taken) = match refuses {
+                0 => (take(client, bundle, now), true),
+                spent => (spent, false),
+            };
+            match spent {
                 0 => self.rise(),
                 spent => {
                     let accounts = accounts(client, bundle);
-                    demoted = self.exceed(ledger, &accounts, spent, now, asked)?;
+                    demoted = self.exceed(ledger, &accounts, spent, taken, now, asked)?;
                 }
             }
-            each(client, bundle, |_, account| {
-                account.counts.served.fetch_add(1, Relaxed);
-            });
+            count_served(client, bundle);
             timed = limited & !RATE != 0 && self.watch(ledger, client, bundle);
         }
         if !timed {
@@ -346,7 +375,7 @@ impl Desk {
     ) -> Option<Rc<Bundle>> {
         let (key, operation) = (asked.key, asked.operation.as_bytes());
         let bundle = Rc::new(ledger.bundle(key, asked.operation, asked.describe)?);
-        let place = place(ends(key), ends(operation));
+        let place = place(ends(key), middle(key), ends(operation));
         let texts = Text::of(key).zip(Text::of(operation));
         if let Some((key, operation)) = texts {
             let mut seen = self.seen.borrow_mut();
@@ -374,13 +403,8 @@ impl Desk {
             0 => thread_cpu_nanoseconds(),
             before => before,
         };
-        let mut longest = u64::MAX;
-        each(client, bundle, |_, account| longest = longest.min(account.longest()));
-        let others = match bundle {
-            Some(bundle) => &bundle.accounts[..],
-            None => &[],
-        };
-        slot.begin(since, since, longest, client, others)
+        let longest = bundle.map_or(u64::MAX, |bundle| bundle.longest).min(client.longest());
+        slot.begin(since, since, longest, client, bundle)
     }
 
     #[cold]
@@ -393,13 +417,15 @@ impl Desk {
     }
 
     /// Decides on the treatment of a request beyond its budget: an exception, or the class and priority at which its
-    /// thread runs it. Returns whether the thread is demoted for this request only.
+    /// thread runs it. `taken` means that a request was taken from the accounts that are not exhausted. Returns whether
+    /// the thread is demoted for this request only.
     #[cold]
     fn exceed(
         &self,
         ledger: &Ledger,
         accounts: &Accounts<'_>,
         spent: u8,
+        taken: bool,
         now: u64,
         asked: &BudgetedRequest<'_>,
     ) -> Result<bool, SystemException> {
@@ -433,7 +459,7 @@ impl Desk {
         }
         if answer == BeyondBudget::Refuse {
             for (at, account) in present {
-                if exceeded(at).is_none() {
+                if taken && exceeded(at).is_none() {
                     account.put_back(now);
                 }
             }
@@ -517,17 +543,18 @@ impl Charged<'_> {
     /// Does what dropping does, in code that is inlined.
     #[inline(always)]
     pub(crate) fn end(mut self) {
-        let bundle = self.bundle.take();
-        self.finish(bundle.as_deref());
+        self.finish();
         mem::forget(self);
     }
 
+    /// Ends the request. A second call does nothing, so a panic in the first one does not charge the request twice.
     #[inline(always)]
-    fn finish(&self, bundle: Option<&Bundle>) {
-        if self.timed {
-            self.settle(bundle);
+    fn finish(&mut self) {
+        let bundle = self.bundle.take();
+        if mem::take(&mut self.timed) {
+            self.settle(bundle.as_deref());
         }
-        if self.demoted {
+        if mem::take(&mut self.demoted) {
             drop(self.desk.demoted.take());
         }
     }
@@ -538,17 +565,26 @@ impl Charged<'_> {
         let Some(slot) = self.desk.slot.get() else {
             return;
         };
-        let finished = slot.finish(thread_cpu_nanoseconds);
-        self.desk.charged.set(finished.cpu);
-        each(self.client, bundle, |_, account| account.charge(self.now, finished.left));
-        if finished.run > finished.longest || finished.demoted {
-            self.overran(bundle, slot, &finished);
+        let Finished { cpu, left, run, longest, told, demoted } =
+            slot.finish(thread_cpu_nanoseconds);
+        self.desk.charged.set(cpu);
+        each(self.client, bundle, |_, account| account.charge(self.now, left));
+        if run > longest || demoted {
+            self.overran(bundle, slot, run, told, demoted);
         }
     }
 
+    // The values are passed one by one, because a reference would keep them in memory for each request.
     #[cold]
-    fn overran(&self, bundle: Option<&Bundle>, slot: &BudgetSlot, finished: &Finished) {
-        if finished.demoted && !rt::restore_demoted() {
+    fn overran(
+        &self,
+        bundle: Option<&Bundle>,
+        slot: &BudgetSlot,
+        run: u64,
+        told: bool,
+        demoted: bool,
+    ) {
+        if demoted && !rt::restore_demoted() {
             lowest::tell(&self.ledger.watch, || {
                 format!(
                     "the kernel does not let thread {} be as urgent again as it was",
@@ -556,12 +592,12 @@ impl Charged<'_> {
                 )
             });
         }
-        if finished.told {
+        if told {
             return;
         }
         // The request ended before the watcher noticed the overrun, so this thread reports it.
         each(self.client, bundle, |_, account| {
-            if let Some(overrun) = overruns(account, finished.run, slot.thread, false, false) {
+            if let Some(overrun) = overruns(account, run, slot.thread, false, false) {
                 let log = account.is_to_tell(clock::monotonic_nanoseconds());
                 self.ledger.tell(&overrun, log);
             }
@@ -571,8 +607,7 @@ impl Charged<'_> {
 
 impl Drop for Charged<'_> {
     fn drop(&mut self) {
-        let bundle = self.bundle.take();
-        self.finish(bundle.as_deref());
+        self.finish();
     }
 }
 
@@ -587,29 +622,49 @@ fn each<'a>(
     let Some(bundle) = bundle else {
         return;
     };
-    for (account, at) in bundle.accounts.iter().zip(1..) {
-        let Some(account) = account else {
-            return;
-        };
+    for (account, at) in bundle.present().zip(1..) {
         look(at, account);
     }
+}
+
+/// Counts a request as served within the budgets, or demoted.
+#[inline(always)]
+fn count_served(client: &Arc<Account>, bundle: Option<&Bundle>) {
+    each(client, bundle, |_, account| {
+        account.counts.served.fetch_add(1, Relaxed);
+    });
 }
 
 #[inline]
 fn accounts<'a>(client: &'a Arc<Account>, bundle: Option<&'a Bundle>) -> Accounts<'a> {
     match bundle {
         None => [Some(client), None, None, None],
-        Some(Bundle { accounts: [first, second, third] }) => {
+        Some(Bundle { accounts: [first, second, third], .. }) => {
             [Some(client), first.as_ref(), second.as_ref(), third.as_ref()]
         }
     }
 }
 
-#[inline]
+/// Returns the bit set of the limits of all accounts.
+#[inline(always)]
 fn limits(client: &Arc<Account>, bundle: Option<&Bundle>) -> u8 {
-    let mut limits = 0u8;
-    each(client, bundle, |_, account| limits |= account.limits());
-    limits
+    client.limits() | bundle.map_or(0, |bundle| bundle.limits)
+}
+
+/// Returns one bit for each exhausted account, as [`take`] does, if one of them refuses requests; otherwise 0. Takes
+/// nothing.
+fn refusing(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> u8 {
+    let (mut spent, mut refuses) = (0u8, false);
+    each(client, bundle, |at, account| {
+        if let Some(what) = account.spent(now) {
+            spent |= match what {
+                Spent::Time => 1u8 << at,
+                Spent::Rate => 1u8 << (at + 4),
+            };
+            refuses |= account.beyond() == BeyondBudget::Refuse;
+        }
+    });
+    if refuses { spent } else { 0 }
 }
 
 /// Takes a request from each account. Returns one bit for each exhausted account: in the lower four bits if its
@@ -628,29 +683,48 @@ fn take(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> u8 {
     spent
 }
 
-/// Takes a request from each account; returns false, and takes nothing, if one of them is exhausted.
+/// Takes a request from each account; returns false, and takes nothing, if one of them is exhausted. `limited` is the
+/// bit set of their limits.
 #[inline(always)]
-pub(super) fn take_all(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> bool {
-    let others = bundle.map_or(&[][..], |bundle| &bundle.accounts[..]);
-    // Until a request that was taken is given back, another thread may be refused one. So nothing is taken from the
-    // client if another account is exhausted already.
-    let is_spent = |account: &Arc<Account>| account.spent(now).is_some();
-    if others.iter().flatten().any(is_spent) || !client.take(now) {
+fn take_all(client: &Arc<Account>, bundle: Option<&Bundle>, limited: u8, now: u64) -> bool {
+    if limited & TIME != 0 {
+        let is_out_of_time =
+            |account: &Arc<Account>| account.limits() & TIME != 0 && account.is_out_of_time(now);
+        if is_out_of_time(client)
+            || bundle.is_some_and(|bundle| bundle.present().any(is_out_of_time))
+        {
+            return false;
+        }
+    }
+    limited & RATE == 0 || take_requests(client, bundle, now)
+}
+
+/// Takes a request from each account that limits the rate of requests; returns false, and takes nothing, if one of them
+/// is exhausted. At least one account has to limit the rate. Does not look at processor time.
+#[inline(always)]
+pub(super) fn take_requests(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> bool {
+    let Some(bundle) = bundle else {
+        return client.take_request(now);
+    };
+    // Until a request that was taken is given back, another thread may be refused one. So nothing is taken from one
+    // account if another account is exhausted already.
+    let rates = bundle.rates + u8::from(client.limits() & RATE != 0);
+    if rates > 1 && bundle.present().any(|account| account.lacks_request(now)) {
         return false;
     }
-    for (account, at) in others.iter().zip(0..) {
-        let Some(account) = account else {
-            break;
-        };
+    if !client.take(now) {
+        return false;
+    }
+    for (account, at) in bundle.present().zip(0..) {
         if !account.take(now) {
-            put_back(client, &others[..at], now);
+            put_back(client, &bundle.accounts[..at], now);
             return false;
         }
     }
     true
 }
 
-/// Gives back a request to each account from which [`take_all`] has taken it.
+/// Gives back a request to each account from which [`take_requests`] has taken it.
 #[cold]
 fn put_back(client: &Account, others: &[Option<Arc<Account>>], now: u64) {
     client.put_back(now);
@@ -661,17 +735,28 @@ fn put_back(client: &Account, others: &[Option<Arc<Account>>], now: u64) {
 #[inline(always)]
 fn known<'s>(seen: &'s Seen, epoch: u64, key: &[u8], operation: &[u8]) -> Option<&'s Rc<Bundle>> {
     let (of_key, of_operation) = (ends(key), ends(operation));
-    let one = seen[place(of_key, of_operation)].as_ref()?;
-    let is_it =
-        one.epoch == epoch && one.key.is(key, of_key) && one.operation.is(operation, of_operation);
-    is_it.then_some(&one.bundle)
+    match &seen[place(of_key, middle(key), of_operation)] {
+        Some(one)
+            if one.epoch == epoch
+                && one.key.is(key, of_key)
+                && one.operation.is(operation, of_operation) =>
+        {
+            Some(&one.bundle)
+        }
+        _ => {
+            cold_path();
+            None
+        }
+    }
 }
 
 /// Returns the index in the cache for an operation of an object.
 #[inline(always)]
-fn place(key: Ends, operation: Ends) -> usize {
-    // A sum is also different for texts of eight octets, whose two ends are equal.
-    let (key, operation) = (key.0.wrapping_add(key.1), operation.0.wrapping_add(operation.1));
+fn place(key: Ends, middle: Ends, operation: Ends) -> usize {
+    // A sum is also different for texts of eight octets, whose two ends are equal. The ends of a key with a suffix for
+    // the operation lack the lower half of the object's number in its POA, which is in the middle.
+    let key = key.0.wrapping_add(key.1).wrapping_add(middle.1);
+    let operation = operation.0.wrapping_add(operation.1);
     let mixed = (key ^ operation.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (u64::BITS - SEEN.ilog2())) as usize
 }
@@ -703,8 +788,8 @@ mod tests {
         };
         let client = account(0, &BudgetOf::EachClient, 4);
         let poa = |id, burst| Some(account(id, &BudgetOf::Poa("sensors".into()), burst));
-        let bundle = Bundle { accounts: [poa(1, 3), poa(2, 2), None] };
-        let taken = (0..10).filter(|_| take_all(&client, Some(&bundle), NOW)).count();
+        let bundle = Bundle::of([poa(1, 3), poa(2, 2), None]);
+        let taken = (0..10).filter(|_| take_requests(&client, Some(&bundle), NOW)).count();
         assert_eq!(taken, 2);
         let left = |account: &Account| (0..10).filter(|_| account.take(NOW)).count();
         let others: Vec<usize> = bundle.accounts.iter().flatten().map(|it| left(it)).collect();
@@ -717,54 +802,157 @@ mod tests {
         let account =
             |of: &BudgetOf| Arc::new(Account::new(0, of, Budget::default().requests(1, 1)));
         let (client, poa) = (account(&BudgetOf::EachClient), BudgetOf::Poa("sensors".into()));
-        let bundle = Bundle { accounts: [Some(account(&poa)), None, None] };
+        let bundle = Bundle::of([Some(account(&poa)), None, None]);
         assert!(bundle.accounts.iter().flatten().all(|account| account.take(NOW)));
-        assert!(!take_all(&client, Some(&bundle), NOW));
+        assert!(!take_requests(&client, Some(&bundle), NOW));
         // A request that was taken and given back would leave the time at which that happened.
         assert_eq!(client.debt(0), 0);
     }
 
-    #[test]
-    fn a_request_within_its_budgets_is_begun_at_once_if_its_accounts_are_cached() {
-        let (hour, ms) = (Duration::from_secs(3600), Duration::from_millis(1));
-        let poa = || BudgetOf::Poa("sensors".into());
-        let rules = [
-            (poa(), Budget::default().time(hour, hour)),
-            (BudgetOf::EachClient, Budget::default().requests(1_000_000_000, 1_000)),
-        ];
+    /// Returns a ledger with these rules.
+    fn ledger(rules: &[(BudgetOf, Budget)]) -> (Arc<Ledger>, Arc<Threads>) {
         let threads = Threads::new(&Arc::new(Scheduling::new(&RealTime::default())));
         let watch = Arc::new(Watch::new(Log::new(LogLevel::Off, None)));
-        let ledger = Ledger::new(&rules, ms, OverrunHooks::default(), &watch, &threads);
-        let client = ledger.client(PeerId::Ip(IpAddr::V4(Ipv4Addr::LOCALHOST)));
-        let describe: &Describe<'_> = &|key: &[u8], look: &mut dyn FnMut(Described<'_>)| {
-            look(Described::new(key, "sensors", "IDL:test/Radar:1.0", &|_| false));
-        };
-        let asked = BudgetedRequest {
-            key: b"radar",
+        let quantum = Duration::from_millis(1);
+        let ledger = Ledger::new(rules, quantum, OverrunHooks::default(), &watch, &threads);
+        (ledger, threads)
+    }
+
+    /// Returns the account of the client with this number.
+    fn client(ledger: &Ledger, number: u8) -> Arc<Account> {
+        ledger.client(PeerId::Ip(IpAddr::V4(Ipv4Addr::new(127, 0, 0, number))))
+    }
+
+    /// Describes every object as one of the POA "sensors".
+    fn describe(key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
+        look(Described::new(key, "sensors", "IDL:test/Radar:1.0", &|_| false));
+    }
+
+    /// Returns a request with the operation "sweep".
+    fn sweep(key: &[u8]) -> BudgetedRequest<'_> {
+        BudgetedRequest {
+            key,
             operation: "sweep",
-            describe,
+            describe: &describe,
             lowest: false,
             own: false,
             threads: 1,
-        };
+        }
+    }
+
+    fn sensors() -> BudgetOf {
+        BudgetOf::Poa("sensors".into())
+    }
+
+    /// Budget of a rate that no test exhausts.
+    fn many() -> Budget {
+        Budget::default().requests(1_000_000_000, 1_000)
+    }
+
+    #[test]
+    fn a_request_with_limited_rates_is_begun_at_once_if_its_accounts_are_cached() {
+        let (ledger, threads) = ledger(&[(sensors(), many()), (BudgetOf::EachClient, many())]);
+        let client = client(&ledger, 1);
         let desk = Desk::default();
         let begin_within = |operation| desk.begin_within(&ledger, &client, b"radar", operation);
-        assert!(matches!(begin_within("sweep"), Begun::Undecided), "it is not cached");
-        drop(desk.begin(&ledger, &client, &asked));
+        assert!(!begin_within("sweep"), "it is not cached");
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
+        assert!((0..3).all(|_| begin_within("sweep")));
+        assert_eq!(client.counts.served.load(Relaxed), 4);
+        assert!(!begin_within("sweeps"), "another operation");
+        assert!(ledger.set(sensors(), Budget::default(), &threads));
+        assert!(!begin_within("sweep"), "the rules have changed");
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
+        assert!(begin_within("sweep"), "only its client has a limit");
+        let hour = Duration::from_secs(3600);
+        assert!(ledger.set(BudgetOf::EachClient, Budget::default().time(hour, hour), &threads));
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
+        assert!(!begin_within("sweep"), "its processor time is counted");
+        assert!(ledger.remove(&BudgetOf::EachClient));
+        assert!(ledger.remove(&sensors()));
+        assert!(begin_within("sweep"), "no budget is left");
+        assert_eq!(client.counts.served.load(Relaxed), 7);
+    }
+
+    #[test]
+    fn a_request_with_limited_time_is_begun_at_once_if_its_accounts_are_cached() {
+        let hour = Duration::from_secs(3600);
+        let time = Budget::default().time(hour, hour);
+        let (ledger, threads) = ledger(&[(sensors(), time), (BudgetOf::EachClient, many())]);
+        let client = client(&ledger, 1);
+        let desk = Desk::default();
+        let begin = |operation| desk.begin_charged(&ledger, &client, b"radar", operation);
+        assert!(begin("sweep").is_none(), "the watcher does not know the thread");
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
         for request in 0..3 {
+            let charged = begin("sweep").expect("the request is within its budgets");
             // If the request before had not ended, this one would count as a part of it.
-            let Begun::Timed(timed) = begin_within("sweep") else {
-                panic!("request {request} is within its budgets")
-            };
-            desk.charge(&ledger, &client, timed).end();
+            assert!(charged.timed, "request {request}");
+            charged.end();
         }
         assert_eq!(client.counts.served.load(Relaxed), 4);
-        assert!(matches!(begin_within("sweeps"), Begun::Undecided), "another operation");
-        assert!(ledger.set(poa(), Budget::default(), &threads));
-        assert!(matches!(begin_within("sweep"), Begun::Undecided), "the rules have changed");
-        assert!(ledger.remove(&poa()));
-        assert!(matches!(begin_within("sweep"), Begun::Within), "only its client has a budget");
+        assert!(begin("sweeps").is_none(), "another operation");
+        assert!(ledger.set(sensors(), Budget::default(), &threads));
+        assert!(begin("sweep").is_none(), "the rules have changed");
+        assert!(ledger.remove(&sensors()));
+        let charged = begin("sweep").expect("only its client has a budget");
+        assert!(!charged.timed);
+        drop(charged);
         assert_eq!(client.counts.served.load(Relaxed), 5);
+    }
+
+    #[test]
+    fn a_request_that_has_ended_ends_no_other() {
+        let hour = Duration::from_secs(3600);
+        let (ledger, _threads) = ledger(&[(sensors(), Budget::default().time(hour, hour))]);
+        let client = client(&ledger, 1);
+        let desk = Desk::default();
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
+        let begin = || desk.begin_charged(&ledger, &client, b"radar", "sweep").unwrap();
+        let mut first = begin();
+        first.finish();
+        let second = begin();
+        assert!(second.timed);
+        drop(first);
+        assert!(!begin().timed, "it is a part of the second request, which still runs");
+        drop(second);
+        assert!(begin().timed);
+    }
+
+    #[test]
+    fn a_request_that_its_poa_refuses_does_not_change_its_clients_account() {
+        let little = Budget::default().time(Duration::from_nanos(1), Duration::from_secs(3600));
+        let (ledger, _threads) = ledger(&[
+            (sensors(), little),
+            (BudgetOf::EachClient, Budget::default().requests(1, 1)),
+        ]);
+        let (one, other) = (client(&ledger, 1), client(&ledger, 2));
+        let desk = Desk::default();
+        let charged = desk.begin(&ledger, &one, &sweep(b"radar"));
+        assert!(charged.is_ok());
+        let began = thread_cpu_nanoseconds();
+        while thread_cpu_nanoseconds() == began {}
+        drop(charged);
+        assert!(desk.begin(&ledger, &other, &sweep(b"radar")).is_err());
+        // A request that was taken and given back would leave the time at which that happened.
+        assert_eq!(other.debt(0), 0);
+    }
+
+    #[test]
+    fn the_accounts_of_several_objects_are_cached_together() {
+        let (ledger, _threads) = ledger(&[(sensors(), many())]);
+        let client = client(&ledger, 1);
+        let desk = Desk::default();
+        // Keys of the POA for active objects, with a suffix for the operation: they differ in the object's number only.
+        let keys = [0u16, 1, 2, 3, 4, 5, 6, 7].map(|object| {
+            let mut key = *b"OX1aincarnation.oo......s.";
+            key[16..18].copy_from_slice(&object.to_le_bytes());
+            key
+        });
+        for key in &keys {
+            drop(desk.begin(&ledger, &client, &sweep(key)));
+        }
+        assert!(keys.iter().all(|key| desk.begin_within(&ledger, &client, key, "sweep")));
     }
 
     #[test]

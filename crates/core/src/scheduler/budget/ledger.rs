@@ -8,7 +8,7 @@ use std::time::Duration;
 use oxorb_sched::table::names_operation;
 use oxorb_transport::PeerId;
 
-use super::account::Account;
+use super::account::{Account, NO_ACCOUNT, RATE};
 use super::clients::{MOST_CLIENTS, make_room};
 use super::described::Describe;
 use super::lowest::Lowest;
@@ -63,11 +63,42 @@ struct Shown {
     removed: BTreeMap<&'static str, BudgetSum>,
 }
 
-/// Accounts of a request, except that of its client: those of the operation, of the object and of the POA, in this
-/// order. The absent ones come last.
+/// Accounts of a request, except that of its client, and what they limit together. The limits are those of the rules
+/// when the bundle was made, so a thread uses it only while the rules are the same.
 #[derive(Debug)]
 pub(super) struct Bundle {
+    /// Accounts of the operation, of the object and of the POA, in this order. The absent ones come last.
     pub(super) accounts: [Option<Arc<Account>>; 3],
+    /// Numbers of the accounts; [`NO_ACCOUNT`] for an absent one.
+    pub(super) numbers: [u32; 3],
+    /// Bit set of the limits of all accounts.
+    pub(super) limits: u8,
+    /// Number of accounts that limit the rate of requests.
+    pub(super) rates: u8,
+    /// Longest processor time of one request, in nanoseconds: the least of all accounts.
+    pub(super) longest: u64,
+}
+
+impl Bundle {
+    /// Returns the bundle of these accounts, the absent ones of which come last.
+    pub(super) fn of(accounts: [Option<Arc<Account>>; 3]) -> Bundle {
+        let mut numbers = [NO_ACCOUNT; 3];
+        let (mut limits, mut rates, mut longest) = (0, 0, u64::MAX);
+        for (account, number) in accounts.iter().flatten().zip(&mut numbers) {
+            let limited = account.limits();
+            *number = account.id;
+            limits |= limited;
+            rates += u8::from(limited & RATE != 0);
+            longest = longest.min(account.longest());
+        }
+        Bundle { accounts, numbers, limits, rates, longest }
+    }
+
+    /// Returns the accounts that are present.
+    #[inline(always)]
+    pub(super) fn present(&self) -> impl Iterator<Item = &Arc<Account>> {
+        self.accounts.iter().map_while(Option::as_ref)
+    }
 }
 
 /// Maximum number of rules.
@@ -235,7 +266,7 @@ impl Ledger {
                 }
             }
             accounts.sort_by_key(Option::is_none);
-            found = Some(Bundle { accounts });
+            found = Some(Bundle::of(accounts));
         });
         found
     }

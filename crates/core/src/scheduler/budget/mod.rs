@@ -7,7 +7,7 @@
 //!        -> Account (account.rs)  what is left: two token buckets (bucket.rs), counters
 //! request -> Desk (desk.rs)       of each thread: finds the accounts, takes from them, or says what becomes of the
 //! request
-//!             -> Begun            result for a request within its budgets whose accounts are cached
+//!             -> Bundle           accounts of an operation of an object, cached with their limits
 //!             -> Charged          while it runs: its processor time is charged when it ends
 //!             -> Restraint        of a thread (throttle.rs) that is throttled or demoted beyond the budget
 //!        -> BudgetSlot (slot.rs)  what the thread runs, for
@@ -36,7 +36,7 @@ pub(crate) use account::Account;
 pub use bucket::Bucket;
 pub(crate) use clients::{MOST_CLIENTS, make_room};
 pub use described::Described;
-pub(crate) use desk::{Begun, BudgetedRequest, Desk, Timed};
+pub(crate) use desk::{BudgetedRequest, Desk};
 pub(crate) use ledger::Ledger;
 pub use overrun::{Overrun, OverrunHooks};
 pub(crate) use report::BudgetSum;

@@ -8,7 +8,7 @@ use shuttle::thread;
 
 use super::account::Account;
 use super::bucket::Bucket;
-use super::desk::take_all;
+use super::desk::take_requests;
 use super::ledger::Bundle;
 use super::rule::{Budget, BudgetOf};
 use super::slot::BudgetSlot;
@@ -74,12 +74,12 @@ fn a_refused_request_does_not_refuse_another_of_its_client() {
         let client = account(&BudgetOf::EachClient);
         let poa = account(&BudgetOf::Poa("sensors".into()));
         assert!(poa.take(NOW));
-        let bundle = Bundle { accounts: [Some(poa), None, None] };
+        let bundle = Bundle::of([Some(poa), None, None]);
         let refused = {
             let client = Arc::clone(&client);
-            thread::spawn(move || take_all(&client, Some(&bundle), NOW))
+            thread::spawn(move || take_requests(&client, Some(&bundle), NOW))
         };
-        assert!(take_all(&client, None, NOW), "a request to another POA");
+        assert!(take_requests(&client, None, NOW), "a request to another POA");
         assert!(!refused.join().unwrap());
     });
 }
@@ -143,7 +143,7 @@ fn each_nanosecond_is_charged_once_and_no_thread_stays_demoted() {
         let mut charged_until = 0;
         let demotions = AtomicUsize::new(0);
         for request in 0..3 {
-            assert!(slot.begin(charged_until, charged_until, 15, &account, &[]));
+            assert!(slot.begin(charged_until, charged_until, 15, &account, None));
             for _ in 0..3 {
                 cpu.fetch_add(10, Ordering::SeqCst);
                 thread::yield_now();

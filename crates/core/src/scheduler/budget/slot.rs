@@ -14,9 +14,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::account::Account;
+use super::account::{Account, NO_ACCOUNT};
+use super::ledger::Bundle;
 use crate::threads::lock::Mutex;
-use crate::threads::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::threads::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::threads::sync::thread;
 
 const IDLE: u64 = 0;
@@ -27,9 +28,6 @@ const STATES: u64 = 3;
 /// Increment of the request counter, which is stored above the bits of the state and distinguishes each request from
 /// the next.
 const NEXT: u64 = 4;
-
-/// Number that stands for no account.
-const NONE: u64 = u64::MAX;
 
 /// State of the request that a thread runs.
 #[derive(Debug)]
@@ -45,8 +43,8 @@ pub(crate) struct BudgetSlot {
     longest: AtomicU64,
     /// Whether the overrun was reported to the application.
     told: AtomicBool,
-    /// Numbers of the accounts.
-    numbers: [AtomicU64; 4],
+    /// Numbers of the accounts; [`NO_ACCOUNT`] for an absent one.
+    numbers: [AtomicU32; 4],
     /// Accounts of the request. The thread replaces them between requests if the next request has other accounts.
     accounts: Mutex<[Option<Arc<Account>>; 4]>,
 }
@@ -67,22 +65,21 @@ impl BudgetSlot {
             began: AtomicU64::new(0),
             longest: AtomicU64::new(u64::MAX),
             told: AtomicBool::new(false),
-            numbers: std::array::from_fn(|_| AtomicU64::new(NONE)),
+            numbers: std::array::from_fn(|_| AtomicU32::new(NO_ACCOUNT)),
             accounts: Mutex::default(),
         }
     }
 
     /// Begins a request at processor time `cpu` of the thread; the request is charged from `since`, to the account of
-    /// its client and to `others`. All accounts in `others` after an absent one are absent. Returns false if the thread
-    /// already runs a request that contains this one.
-    #[inline]
+    /// its client and to those of `bundle`. Returns false if the thread already runs a request that contains this one.
+    #[inline(always)]
     pub(super) fn begin(
         &self,
         since: u64,
         cpu: u64,
         longest: u64,
         client: &Arc<Account>,
-        others: &[Option<Arc<Account>>],
+        bundle: Option<&Bundle>,
     ) -> bool {
         let relaxed = Ordering::Relaxed;
         let word = self.word.load(relaxed);
@@ -93,8 +90,8 @@ impl BudgetSlot {
         self.began.store(cpu, relaxed);
         self.longest.store(longest, relaxed);
         self.told.store(false, relaxed);
-        if !self.knows(client, others) {
-            self.remember(client, others);
+        if !self.knows(client, bundle) {
+            self.remember(client, bundle);
         }
         self.word.store(word | RUNNING, Ordering::Release);
         true
@@ -102,34 +99,27 @@ impl BudgetSlot {
 
     /// Reports whether the accounts are those of the thread's request before.
     #[inline(always)]
-    fn knows(&self, client: &Account, others: &[Option<Arc<Account>>]) -> bool {
-        let [of_client, of_others @ ..] = &self.numbers;
-        if of_client.load(Ordering::Relaxed) != u64::from(client.id) {
-            return false;
-        }
-        let mut others = others.iter();
-        for known in of_others {
-            let number = number(others.next().and_then(Option::as_ref));
-            if known.load(Ordering::Relaxed) != number {
-                return false;
-            }
-            if number == NONE {
-                break;
-            }
-        }
-        true
+    fn knows(&self, client: &Account, bundle: Option<&Bundle>) -> bool {
+        let numbers = bundle.map_or([NO_ACCOUNT; 3], |bundle| bundle.numbers);
+        let is = |known: &AtomicU32, number: u32| known.load(Ordering::Relaxed) == number;
+        let [of_client, first, second, third] = &self.numbers;
+        is(of_client, client.id)
+            && is(first, numbers[0])
+            && is(second, numbers[1])
+            && is(third, numbers[2])
     }
 
     #[cold]
-    fn remember(&self, client: &Arc<Account>, others: &[Option<Arc<Account>>]) {
+    fn remember(&self, client: &Arc<Account>, bundle: Option<&Bundle>) {
         let mut accounts: [Option<Arc<Account>>; 4] = [const { None }; 4];
-        let [of_client, of_others @ ..] = &mut accounts;
-        *of_client = Some(Arc::clone(client));
-        for (place, account) in of_others.iter_mut().zip(others) {
-            place.clone_from(account);
+        accounts[0] = Some(Arc::clone(client));
+        let others = bundle.into_iter().flat_map(Bundle::present);
+        for (place, account) in accounts[1..].iter_mut().zip(others) {
+            *place = Some(Arc::clone(account));
         }
         for (known, account) in self.numbers.iter().zip(&accounts) {
-            known.store(number(account.as_ref()), Ordering::Relaxed);
+            let number = account.as_ref().map_or(NO_ACCOUNT, |account| account.id);
+            known.store(number, Ordering::Relaxed);
         }
         *self.accounts.lock() = accounts;
     }
@@ -242,12 +232,6 @@ impl Drop for Looked<'_> {
     }
 }
 
-/// Returns the number by which a slot refers to an account.
-#[inline(always)]
-fn number(account: Option<&Arc<Account>>) -> u64 {
-    account.map_or(NONE, |account| account.id.into())
-}
-
 /// Waits for the watcher, which may be less urgent than this thread.
 #[cold]
 fn pause(waits: &mut u32) {
@@ -272,8 +256,8 @@ mod tests {
         let slot = BudgetSlot::new(1);
         let account = account();
         assert!(slot.look().is_none(), "it runs nothing");
-        assert!(slot.begin(90, 100, 50, &account, &[]));
-        assert!(!slot.begin(0, 0, 0, &account, &[]), "one within it is a part of it");
+        assert!(slot.begin(90, 100, 50, &account, None));
+        assert!(!slot.begin(0, 0, 0, &account, None), "one within it is a part of it");
         let looked = slot.look().unwrap();
         assert_eq!(looked.used(130), (40, 30));
         assert_eq!(looked.longest(), 50);
@@ -294,7 +278,7 @@ mod tests {
     }
 
     /// Account of the client, further accounts, and the numbers that the watcher sees.
-    type Request<'a> = (&'a Arc<Account>, &'a [Option<Arc<Account>>], &'a [u32]);
+    type Request<'a> = (&'a Arc<Account>, Option<&'a Bundle>, &'a [u32]);
 
     #[test]
     fn the_watcher_sees_the_accounts_of_the_request_that_runs() {
@@ -302,18 +286,19 @@ mod tests {
         let account = |id| Arc::new(Account::new(id, &BudgetOf::EachClient, Budget::default()));
         let (first, second, third) = (account(1), account(2), account(3));
         let other = |account: &Arc<Account>| Some(Arc::clone(account));
-        let (one, two) = ([other(&second), None, None], [other(&second), other(&third), None]);
+        let one = Bundle::of([other(&second), None, None]);
+        let two = Bundle::of([other(&second), other(&third), None]);
         let requests: [Request<'_>; 7] = [
-            (&first, &one, &[1, 2]),
-            (&first, &[], &[1]),
-            (&first, &[], &[1]),
-            (&second, &[], &[2]),
-            (&first, &two, &[1, 2, 3]),
-            (&first, &one, &[1, 2]),
-            (&second, &one, &[2, 2]),
+            (&first, Some(&one), &[1, 2]),
+            (&first, None, &[1]),
+            (&first, None, &[1]),
+            (&second, None, &[2]),
+            (&first, Some(&two), &[1, 2, 3]),
+            (&first, Some(&one), &[1, 2]),
+            (&second, Some(&one), &[2, 2]),
         ];
-        for (client, others, expected) in requests {
-            assert!(slot.begin(0, 0, 50, client, others));
+        for (client, bundle, expected) in requests {
+            assert!(slot.begin(0, 0, 50, client, bundle));
             let mut seen = Vec::new();
             slot.look().unwrap().accounts(|account| seen.push(account.id));
             assert_eq!(seen, expected);

@@ -152,7 +152,7 @@ fn serve(
         return fail(sink, raise::NOT_BIDIRECTIONAL);
     }
     if caller.context.limited.get() {
-        // The path of an ORB without limits jumps over this code, although it is inlined.
+        // The compiler places this code apart from the path of an ORB without limits, although it is inlined.
         cold_path();
         let is_counted = caller.context.counted.get();
         let is_charged = !is_counted && caller.context.desk.is_watched();

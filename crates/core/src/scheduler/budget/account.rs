@@ -211,7 +211,7 @@ impl Account {
         if self.limits() & TIME != 0 {
             let factor = self.factor.load(Relaxed);
             let cost = (u128::from(cpu) * u128::from(factor)).div_ceil(1 << FRACTION);
-            self.time.charge(now, cost as u64);
+            self.time.charge(now, u64::try_from(cost).unwrap_or(u64::MAX));
         }
     }
 
@@ -299,6 +299,15 @@ mod tests {
         assert_eq!(account.spent(99_999_999), Some(Spent::Time));
         assert_eq!(account.spent(100_000_001), None);
         assert_eq!(account.counts.cpu.load(Relaxed), 40_000_000);
+    }
+
+    #[test]
+    fn a_cost_that_exceeds_its_type_is_charged_as_the_largest_one() {
+        let (time, period) = (Duration::from_nanos(1), Duration::from_secs(3600));
+        let account = of(Budget::default().time(time, period));
+        // The cost in nanoseconds is a multiple of 2^64.
+        account.charge(0, 1 << 51);
+        assert_eq!(account.spent(0), Some(Spent::Time));
     }
 
     #[test]

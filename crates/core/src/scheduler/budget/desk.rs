@@ -285,8 +285,7 @@ impl Desk {
             now = clock::monotonic_nanoseconds();
             // Another thread may be refused a request until one that was taken is given back. So nothing is taken if an
             // exhausted account refuses the request.
-            let refuses = refusing(client, bundle, now);
-            let (spent, taken) = match refuses {
+            let (spent, taken) = match refusing(client, bundle, now) {
                 0 => (take(client, bundle, now), true),
                 spent => (spent, false),
             };
@@ -807,6 +806,21 @@ mod tests {
         assert!(!take_requests(&client, Some(&bundle), NOW));
         // A request that was taken and given back would leave the time at which that happened.
         assert_eq!(client.debt(0), 0);
+    }
+
+    #[test]
+    fn limits_that_have_changed_since_they_were_cached_apply() {
+        const NOW: u64 = 1_000_000;
+        let account = |id, budget| Arc::new(Account::new(id, &BudgetOf::EachClient, budget));
+        let client = account(0, Budget::default().requests(1, 4));
+        let poa = account(1, Budget::default());
+        let bundle = Bundle::of([Some(Arc::clone(&poa)), None, None]);
+        poa.set(Budget::default().requests(1, 1), NOW);
+        assert!(take_requests(&client, Some(&bundle), NOW));
+        assert!(!take_requests(&client, Some(&bundle), NOW), "the POA has a limit now");
+        poa.set(Budget::default(), NOW);
+        assert!(take_requests(&client, Some(&bundle), NOW), "the limit was removed");
+        assert_eq!((0..10).filter(|_| client.take(NOW)).count(), 2);
     }
 
     /// Returns a ledger with these rules.

@@ -63,8 +63,8 @@ struct Shown {
     removed: BTreeMap<&'static str, BudgetSum>,
 }
 
-/// Accounts of a request, except that of its client, and what they limit together. The limits are those of the rules
-/// when the bundle was made, so a thread uses it only while the rules are the same.
+/// Accounts of a request, except that of its client, and their limits taken together. These are the limits at the time
+/// at which the bundle was made, so a thread uses it only while the rules are the same.
 #[derive(Debug)]
 pub(super) struct Bundle {
     /// Accounts of the operation, of the object and of the POA, in this order. The absent ones come last.

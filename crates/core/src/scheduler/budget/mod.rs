@@ -5,8 +5,7 @@
 //! -ORBBudget, Orb::set_budget     rules (rule.rs): whose, and how much
 //!   -> Ledger (ledger.rs)         of one ORB: an account for each rule, and for each client
 //!        -> Account (account.rs)  what is left: two token buckets (bucket.rs), counters
-//! request -> Desk (desk.rs)       of each thread: finds the accounts, takes from them, or says what becomes of the
-//! request
+//! request -> Desk (desk.rs)       of each thread: finds the accounts, and takes from them or decides on the treatment
 //!             -> Bundle           accounts of an operation of an object, cached with their limits
 //!             -> Charged          while it runs: its processor time is charged when it ends
 //!             -> Restraint        of a thread (throttle.rs) that is throttled or demoted beyond the budget

@@ -1,5 +1,6 @@
 //! Acceptor of TCP.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,8 +22,9 @@ pub struct TcpAcceptor {
     socket: OwnedFd,
     endpoint: Endpoint,
     closed: AtomicBool,
-    /// Clients that connected before the acceptor was closed, and that `accept` has not returned yet.
-    late: Mutex<Vec<OwnedFd>>,
+    /// Clients that connected before the acceptor was closed, and that `accept` has not returned yet, in the order of
+    /// their connecting.
+    late: Mutex<VecDeque<OwnedFd>>,
 }
 
 impl TcpAcceptor {
@@ -115,9 +117,12 @@ impl TcpAcceptor {
         loop {
             if self.closed.load(Ordering::Acquire) {
                 // Clients that connected before the close are still returned, so that the caller can notify them that
-                // their requests did not run.
-                let late = self.late.lock().pop().ok_or(io::ErrorKind::NotConnected)?;
-                return TcpLink::new(late);
+                // their requests did not run. A client that has disconnected since has no address; the next one may.
+                let late = self.late.lock().pop_front().ok_or(io::ErrorKind::NotConnected)?;
+                match TcpLink::new(late) {
+                    Ok(link) => return Ok(link),
+                    Err(_) => continue,
+                }
             }
             match socket::accept(&self.socket).and_then(TcpLink::new) {
                 Ok(link) => return Ok(link),

@@ -78,6 +78,32 @@ fn peers_that_had_connected_are_accepted_after_the_end() {
     }
 }
 
+/// A client that disconnected before the close must not hide the others, which wait for the notice.
+#[test]
+fn a_peer_that_is_gone_does_not_hide_one_that_had_connected_before_the_end() {
+    let _guard = guard();
+    let acceptor = loopback();
+    let port = port(&*acceptor);
+    let reset = || {
+        let gone = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        rustix::net::sockopt::set_socket_linger(&gone, Some(Duration::ZERO)).unwrap();
+    };
+    reset();
+    let client = connect("127.0.0.1", port, LONG).unwrap();
+    client.write(&mut [IoSlice::new(b"here")]).unwrap();
+    reset();
+    acceptor.close();
+    let found = loop {
+        let link = acceptor.accept().unwrap();
+        if link.peer() == client.local() {
+            break link;
+        }
+    };
+    let mut buffer = Vec::new();
+    found.read(&mut buffer, 4).unwrap();
+    assert_eq!(buffer, b"here");
+}
+
 #[test]
 fn the_endpoint_has_the_real_port() {
     let acceptor = loopback();

@@ -85,7 +85,7 @@ pub(crate) struct Plan {
     pub(crate) static_threads: usize,
     /// Maximum number of further threads, which are started on demand.
     pub(crate) dynamic_threads: usize,
-    /// Time that a dynamic thread is idle before it ends; `None` for no limit.
+    /// Time that a dynamic thread is idle before it ends, if another thread waits; `None` for no limit.
     pub(crate) dynamic_idle: Option<Duration>,
     /// Stack size of each thread in octets; `None` for the system's default.
     pub(crate) stack_size: Option<usize>,
@@ -465,16 +465,17 @@ impl Lane {
     }
 
     /// Runs a thread of the lane: serves until the lane or the ORB ends. A dynamic thread, which is idle since `since`,
-    /// also ends after its idle time.
+    /// also ends after its idle time, unless no other thread waits for requests.
     pub(super) fn work(self: &Arc<Self>, orb: &impl Host, mut since: Option<Instant>) {
         let owner = ConnectionOwner::Lane(Arc::clone(self));
         let _confines = self.confine_here(orb.shared());
         self.comes_back();
-        while !self.is_over(orb) {
+        let mut stays = true;
+        while stays && !self.is_over(orb) {
             match self.turn(orb, &owner) {
                 Ok(WaitResult::Served) => since = since.map(|_| clock::now()),
                 Ok(WaitResult::Nothing) if self.is_idle(since) && self.handed_on.is_empty() => {
-                    break;
+                    stays = !self.leaves_to_others();
                 }
                 Ok(WaitResult::Nothing) => {}
                 Err(_) => thread::sleep(TICK),
@@ -485,7 +486,9 @@ impl Lane {
                 self.look_after_parked(orb);
             }
         }
-        self.goes(orb);
+        if stays {
+            self.goes(orb);
+        }
         if self.is_over(orb) {
             self.end_jobs();
         }

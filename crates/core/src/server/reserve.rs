@@ -109,6 +109,12 @@ impl Lane {
         }
     }
 
+    /// Records that an idle thread leaves the reactor, unless no other thread waits there; reports whether it leaves.
+    pub(super) fn leaves_to_others(&self) -> bool {
+        let others = |threads: usize| threads.checked_sub(1).filter(|others| *others > 0);
+        self.waiting.fetch_update(Ordering::SeqCst, Ordering::SeqCst, others).is_ok()
+    }
+
     /// Records that a thread waits at the reactor; dismisses help if it is the first.
     #[inline]
     pub(super) fn comes_back(&self) {
@@ -130,6 +136,10 @@ impl Lane {
         let started = self.spawn(orb, |lane, orb| {
             lane.work(orb, Some(clock::now()));
             lane.dynamic.fetch_sub(1, Ordering::SeqCst);
+            // The last other thread may have left before this one was no longer counted, and have started none.
+            if lane.waiting.load(Ordering::SeqCst) == 0 {
+                lane.grow(orb);
+            }
         });
         if started.is_err() {
             self.dynamic.fetch_sub(1, Ordering::SeqCst);

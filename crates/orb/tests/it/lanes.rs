@@ -174,6 +174,34 @@ fn dynamic_threads_come_up_to_the_limit_and_go_when_idle() {
     server.shutdown(true).unwrap();
 }
 
+/// If the thread ended, no thread would be left for the next request, although the lane may have another one.
+#[test]
+fn an_idle_dynamic_thread_stays_while_no_other_waits() {
+    let _guard = watchdog(LONG);
+    let server =
+        common::transport::listening().setting("DynamicThreadIdleTimeout", "1000").build().unwrap();
+    let client = client();
+    let plan = Threadpool::with_lanes([lane(10, 1).dynamic_threads(2)]);
+    let pool = server.create_threadpool(plan).unwrap();
+    let worker = Arc::new(Worker::default());
+    let object = activate(&lane_poa(&server, pool, 10), &client, &worker);
+    for _ in 0..10 {
+        worker.close();
+        let mut calls: Vec<_> = (0..2).map(|_| in_the_background(&object, &WAIT)).collect();
+        worker.until_waiting(2);
+        // The third thread has time to end.
+        thread::sleep(Duration::from_millis(20));
+        calls.push(in_the_background(&object, &WAIT));
+        worker.until_waiting(3);
+        worker.open();
+        for call in calls {
+            assert_eq!(call.join().unwrap(), Ok(()));
+        }
+    }
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
 /// Returns the number of threads of this process with this name.
 fn threads_named(name: &str) -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
@@ -426,17 +454,15 @@ fn six_lanes_that_buffer_may_borrow_and_five_without() {
 fn lanes_listen_where_they_are_told() {
     common::only_over!(TCP, "ports that follow each other are TCP's");
     let _guard = watchdog(LONG);
-    // Find a free port, at which the range of ports for lanes begins.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let base = free.local_addr().unwrap().port();
-    drop(free);
+    // The range of ports for lanes.
+    let base = four_ports();
     let name = protocol().name();
     let args = [
         "-ORBListenEndpoints",
         &anywhere(),
         "-ORBLaneListenEndpoints",
         "*:*",
-        &format!("{name}://127.0.0.1:{base}/portspan=50"),
+        &format!("{name}://127.0.0.1:{base}/portspan=4"),
     ];
     let server =
         common::transport::builder().args(args.into_iter().map(str::to_owned)).build().unwrap();
@@ -446,7 +472,7 @@ fn lanes_listen_where_they_are_told() {
         let worker = Arc::new(Worker::default());
         let object = activate(&lane_poa(&server, pool, value), &client, &worker);
         let port = common::port(&common::address(&object));
-        assert!((base..base + 50).contains(&port), "{port}");
+        assert!((base..base + 4).contains(&port), "{port}");
         assert_eq!(whereabouts(&object).priority, value);
     }
     client.shutdown(true).unwrap();

@@ -325,7 +325,7 @@ pub fn writing_to_a_peer_that_is_gone_fails((a, b): Pair) {
     drop(b);
     let octets = pattern(0, 10_000);
     let failure = (0..PATIENCE).find_map(|_| {
-        thread::sleep(Duration::from_micros(100));
+        thread::sleep(Duration::from_millis(1));
         a.write(&mut [IoSlice::new(&octets[..10]), IoSlice::new(&octets[10..])]).err()
     });
     let failure = failure.expect("the peer is gone");
@@ -447,7 +447,7 @@ fn wait_until(condition: impl Fn() -> bool) {
         if condition() {
             return;
         }
-        thread::sleep(Duration::from_micros(100));
+        thread::sleep(Duration::from_millis(1));
     }
     panic!("this never came");
 }

@@ -261,15 +261,19 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         for attack in Attack::ALL {
-            let mut attacker = Attacker::start(address, attack);
-            let (mut server, _) = listener.accept().unwrap();
-            let mut octets = attack.octets();
-            if attack == Attack::Drip {
-                octets = b"GI".to_vec();
-            }
-            let expected = octets.clone();
-            server.read_exact(&mut octets).unwrap();
-            assert_eq!(octets, expected, "{attack:?}");
+            // The buffers of the system may hold only a part of what is sent at once.
+            let (mut attacker, mut server) = thread::scope(|scope| {
+                let starting = scope.spawn(|| Attacker::start(address, attack));
+                let (mut server, _) = listener.accept().unwrap();
+                let mut octets = attack.octets();
+                if attack == Attack::Drip {
+                    octets = b"GI".to_vec();
+                }
+                let expected = octets.clone();
+                server.read_exact(&mut octets).unwrap();
+                assert_eq!(octets, expected, "{attack:?}");
+                (starting.join().unwrap(), server)
+            });
             server.write_all(b"no").unwrap();
             let short = Duration::from_millis(1);
             assert!(matches!(attacker.reaction(short), Reaction::Open(_)), "{attack:?}");

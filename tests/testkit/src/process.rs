@@ -112,7 +112,7 @@ impl Process {
             match self.child.try_wait() {
                 Ok(Some(status)) => {
                     // Grandchildren may hold the pipes open, so only the output so far is returned.
-                    self.drain(Duration::from_millis(500));
+                    self.drain(Duration::from_secs(2));
                     return status;
                 }
                 Ok(None) if is_over(began, limit) => {

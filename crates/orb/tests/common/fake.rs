@@ -289,7 +289,7 @@ impl BlackHole {
         let mut queued = Vec::new();
         // Connect until the listener's queue is full. It holds 128 connections, or fewer if the limit of the system is
         // lower.
-        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
+        while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(500)) {
             queued.push(stream);
             assert!(queued.len() < 10_000, "the queue has no end");
         }

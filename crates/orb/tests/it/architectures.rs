@@ -390,7 +390,7 @@ fn each_threadpool_has_an_architecture_of_its_own() {
         assert_eq!(worker.at_gate.load(Ordering::SeqCst), *at_a_time, "{pool:?}");
         worker.open();
         all_end(calls);
-        assert_eq!(whereabouts(object).thread, format!("oxorb-{}.0", pool.0));
+        assert_eq!(whereabouts_patiently(object).thread, format!("oxorb-{}.0", pool.0));
     }
     for ((pool, _), _) in cases {
         server.destroy_threadpool(pool).unwrap();

@@ -289,19 +289,27 @@ fn one_connection_too_many_is_told_so_and_the_place_is_free_again() {
             .build()
             .unwrap();
         let client = client(ClientConnections::Private);
-        let object = pinger(&server, &client);
-        assert_eq!(ping(&object, 1), Ok(2));
-        let second = raw(&object);
-        // Connections are accepted in order, so the third exceeds the limit.
+        let servant = Arc::new(Pinger::default());
+        let local = server.root_poa().activate_servant(servant.clone()).unwrap();
+        let object = elsewhere(&client, &local);
+        // A connection makes no room for a new one while its request runs.
+        let closed = servant.gate.lock().unwrap();
+        let mut served = [(); 2].map(|()| raw(&object));
+        for peer in &mut served {
+            peer.write_all(&request(&object, &WAIT, 0, |_| {})).unwrap();
+        }
+        servant.until_at_gate(2);
         assert!(is_close_connection(&until_closed(&mut raw(&object))));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let refused = ping(&object, 1).unwrap_err();
-                assert_eq!(refused.kind, SystemExceptionKind::Transient);
-                assert_eq!(refused.completed, CompletionStatus::No);
-            });
-        });
-        assert_eq!(ping(&object, 1), Ok(2), "who has a place keeps it");
+        let refused = ping(&object, 1).unwrap_err();
+        assert_eq!(refused.kind, SystemExceptionKind::Transient);
+        assert_eq!(refused.completed, CompletionStatus::No);
+        drop(closed);
+        for peer in &mut served {
+            assert_eq!(kind(&peer.message()), MessageType::REPLY);
+        }
+        let [mut first, second] = served;
+        first.write_all(&request(&object, &PING, 1, |e| e.longlong(1))).unwrap();
+        assert_eq!(kind(&first.message()), MessageType::REPLY, "who has a place keeps it");
         drop(second);
         // Repeat the call, because the server detects the close asynchronously.
         thread::scope(|scope| {
@@ -355,8 +363,9 @@ fn a_flood_over_one_connection_does_not_keep_the_only_worker() {
         let stop = &stop;
         // The requests take longer to serve than to send, so that there is always more to read.
         let naps: Vec<u8> = (0..1000).flat_map(|_| request(&object, &NAP, 0, |_| {})).collect();
-        flood.set_write_timeout(Some(STALL)).unwrap();
+        flood.set_write_timeout(Some(LONG)).unwrap();
         flood.write_all(&naps).unwrap();
+        flood.set_write_timeout(Some(STALL)).unwrap();
         scope.spawn(move || {
             while !stop.load(Ordering::Relaxed) {
                 // The write may block until the server reads more.

@@ -805,7 +805,7 @@ fn a_failure_names_every_endpoint_and_what_happened_there() {
     let unknown = IiopProfile::new(Version::V1_2, "no-such-host.invalid", 7, b"fake");
     ior.profiles.push(unknown.to_profile());
     let object = client.string_to_object(&ior.to_string()).unwrap();
-    let object = object.with(ConnectionTimeout(SHORT));
+    let object = object.with(ConnectionTimeout(4 * SHORT));
     let failure = object.validate_connection().unwrap_err();
     assert_raised(failure.exception, SystemExceptionKind::Transient, CompletionStatus::No);
     let endpoints: Vec<_> = failure.attempts.iter().map(|tried| &*tried.endpoint).collect();

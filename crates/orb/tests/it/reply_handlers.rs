@@ -79,6 +79,7 @@ fn slow_handlers_and_those_that_cannot_be_reached_delay_no_other() {
         tell(&quick.object, &NOTED);
     }
     quick.await_notes(100);
+    slow.servant.until_at_gate(1);
     // Replies over one connection are delivered concurrently, up to its server's limit.
     let most = slow.orb.options().max_requests_per_connection as u32;
     assert!((1..=most).contains(&slow.servant.at_gate.load(Ordering::SeqCst)));

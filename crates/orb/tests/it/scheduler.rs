@@ -1,7 +1,6 @@
 //! The run-time scheduler: the schedule that was analysed is enforced (paper 0, 4.2; A11.15, A11.17, A11.19, A12.27).
 
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
 use oxorb::__gen::Op;
@@ -357,22 +356,27 @@ fn what_requests_take_is_measured_and_overruns_are_told() {
     let object = elsewhere(&client, activate(server.root_poa(), &machine).reference());
     call(&object, &BURN).unwrap();
     call(&object, &FAST).unwrap();
-    // Wait, because the server sends the reply before it reads the clocks for the last time.
-    let measured = loop {
-        let measured = server.measurements().unwrap();
-        if measured[0].cpu.count == 1 && measured[2].cpu.count == 1 {
-            break measured;
-        }
-        thread::yield_now();
-    };
+    // The server sends the reply before it reads the clocks for the last time, and counts an overrun after that. On a
+    // loaded machine the fast operation may overrun, too.
+    let mut measured = Vec::new();
+    common::until("both requests are measured", || {
+        measured = server.measurements().unwrap();
+        [&measured[0], &measured[2]]
+            .iter()
+            .all(|row| row.cpu.count == 1 && row.overruns == u64::from(row.cpu.max_ns > 1_000_000))
+    });
     let [fast, slow, burn, _] = &measured[..] else {
         panic!("{} rows", measured.len());
     };
     assert_eq!(burn.operation, "plant::Machine::burn");
     assert!(burn.cpu.max_ns >= 6_000_000 && burn.response.max_ns >= burn.cpu.max_ns);
-    assert_eq!((burn.overruns, fast.overruns), (1, 0));
+    assert_eq!(burn.overruns, 1);
     assert_eq!(slow.cpu.count, 0);
-    assert_eq!(*told.lock().unwrap(), ["plant::Machine::burn"]);
+    let overruns = burn.overruns + fast.overruns;
+    common::until("the overruns are told", || told.lock().unwrap().len() as u64 >= overruns);
+    let mut told = told.lock().unwrap().clone();
+    told.retain(|operation| operation != "plant::Machine::fast");
+    assert_eq!(told, ["plant::Machine::burn"]);
     server.reset_measurements();
     assert_eq!(server.measurements().unwrap()[2].cpu.count, 0);
     server.shutdown(true).unwrap();

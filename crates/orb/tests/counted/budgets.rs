@@ -77,8 +77,8 @@ impl Servant for Radar {
                 let until = Instant::now() + LONG;
                 while Instant::now() < until && !self.released.load(Ordering::SeqCst) {
                     burn(STEP);
-                    demoted = class() == Class::Idle;
                 }
+                demoted = class() == Class::Idle;
             }
             _ => {}
         }
@@ -431,6 +431,8 @@ fn beyond_its_budget_a_request_goes_to_the_lowest_lane_if_that_has_a_queue() {
         let object = lanes(&bench, serving);
         call(&object, &BURN).unwrap();
         assert_eq!(bench.radar.last().lane, Some(1), "within its budget");
+        // The server sends the reply before it charges the request to the budget.
+        until("its budget is spent", || bench.server.budgets().iter().any(|used| used.spent));
         call(&object, &BURN).unwrap();
         assert_eq!(bench.radar.last().lane, Some(then), "{serving:?}");
         call(&object, &QUICK).unwrap();

@@ -65,6 +65,8 @@ fn every_stage_is_stamped_without_allocation_or_lock() {
     let server_after = (probe.allocations.load(Relaxed), probe.locks.load(Relaxed));
     assert_eq!(server_after, server_before, "server");
     probe::off();
+    // With this call the server has ended the last one before.
+    assert_eq!(ping(&object, 0), Ok(1));
 
     let traces = probe::take();
     for side in [Side::Client, Side::Server] {

@@ -445,19 +445,24 @@ fn a_ping_over_a_shared_connection_allocates_nothing_and_takes_few_locks() {
     let _guard = watchdog(LONG);
     for (connections, locks) in SHARED {
         let bench = Bench::warm((Concurrency::ThreadPerConnection, connections));
-        let before = lock::taken().expect("tests are debug builds");
-        let ((), client) = allocations(|| bench.pings());
-        let taken = (lock::taken().unwrap() - before) as usize;
-        assert_eq!(client.count, 0, "{connections:?}");
+        let rounds = [(); 5].map(|()| {
+            bench.probe.seen.lock().unwrap().clear();
+            let before = lock::taken().expect("tests are debug builds");
+            let ((), client) = allocations(|| bench.pings());
+            let taken = (lock::taken().unwrap() - before) as usize;
+            assert_eq!(client.count, 0, "{connections:?}");
+            let server = bench.server_used();
+            assert_eq!((server.allocations, server.locks), (0, 0), "server");
+            taken
+        });
         // If a reply arrives before the thread sleeps, a wake token remains, with which the next wait returns at once
-        // and takes the lock in vain.
+        // and takes the lock in vain. On a loaded machine this may happen often, but not in all rounds.
+        let fewest = rounds.into_iter().min().expect("several rounds");
         let most = PINGS * locks + PINGS / 10;
         assert!(
-            (PINGS * locks..=most).contains(&taken),
-            "{connections:?}: {taken} locks in {PINGS} pings"
+            (PINGS * locks..=most).contains(&fewest),
+            "{connections:?}: {rounds:?} locks in {PINGS} pings"
         );
-        let server = bench.server_used();
-        assert_eq!((server.allocations, server.locks), (0, 0), "server");
         bench.end();
     }
 }
@@ -670,14 +675,19 @@ fn three_system_calls_a_ping_reactive_beside_another_connection() {
         bench.end();
     });
     let Some(trace) = trace else { return };
-    assert_eq!(
-        trace.section("server").own,
-        [("epoll_pwait", PINGS + 1), ("recvfrom", PINGS + 1), ("sendto", PINGS + 1)]
-    );
+    let own = &trace.section("server").own;
+    // On a loaded machine the thread may wait in vain for a while before a request comes.
+    let waits = own.of("epoll_pwait");
+    assert!((PINGS + 1..=PINGS + WAITS_IN_VAIN).contains(&waits), "{own:?}");
+    assert_eq!((own.of("recvfrom"), own.of("sendto")), (PINGS + 1, PINGS + 1), "{own:?}");
+    assert_eq!(own.total(), waits + 2 * (PINGS + 1), "{own:?}");
 }
 
 /// A worker pool with one worker.
 const POOL: Concurrency = Concurrency::WorkerPool { threads: 1, queue: 16 };
+
+/// System calls of threads that wait for so long that they look whether they have to end, on a loaded machine.
+const WAITS_IN_VAIN: usize = PINGS / 10;
 
 /// Counts the system calls of a ping, client and server together, where one thread reads and others serve: one write on
 /// each side, bounded numbers of the calls in `others`, and a bounded total.
@@ -693,9 +703,9 @@ fn bounded_calls(test: &str, concurrency: Concurrency, others: &[(&str, usize)],
     // System calls that other threads make at the beginning or end of a section may or may not be counted.
     assert!(all.of("sendto").abs_diff(2 * PINGS) <= 2, "{all:?}");
     for (call, most) in others {
-        assert!(all.of(call) <= most * PINGS, "{call}: {all:?}");
+        assert!(all.of(call) <= most * PINGS + WAITS_IN_VAIN, "{call}: {all:?}");
     }
-    assert!(all.total() <= in_all * PINGS, "{all:?}");
+    assert!(all.total() <= in_all * PINGS + WAITS_IN_VAIN, "{all:?}");
 }
 
 /// The reader waits at the reactor and wakes the worker if it sleeps. (The third `recvfrom` finds nothing: the reader

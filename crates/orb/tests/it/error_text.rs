@@ -4,16 +4,10 @@
 
 use std::collections::HashSet;
 use std::error::Error;
-use std::net::TcpListener;
 
 use oxorb::client::Raises;
 use oxorb::{Interface as _, ObjectRef, Orb, SystemException, SystemExceptionKind};
-
-/// Returns a port without listener.
-fn closed_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("bound").port()
-}
+use oxorb_testkit::net::free_port;
 
 fn unreachable(orb: &Orb, port: u16) -> SystemException {
     let object = orb.string_to_object(&format!("corbaloc::127.0.0.1:{port}/Account"));
@@ -24,7 +18,7 @@ fn unreachable(orb: &Orb, port: u16) -> SystemException {
 #[test]
 fn an_unreachable_address_is_named() {
     let orb = Orb::builder().build().expect("an ORB");
-    let port = closed_port();
+    let port = free_port();
     let exception = unreachable(&orb, port);
     assert_eq!(exception.kind, SystemExceptionKind::Transient);
     let address = format!("127.0.0.1:{port}");
@@ -37,7 +31,7 @@ fn an_unreachable_address_is_named() {
 #[test]
 fn each_exception_names_its_own_address_in_every_thread() {
     let orb = Orb::builder().build().expect("an ORB");
-    let ports: HashSet<u16> = (0..3).map(|_| closed_port()).collect();
+    let ports: HashSet<u16> = (0..3).map(|_| free_port()).collect();
     let failed: Vec<_> = ports
         .iter()
         .map(|&port| {
@@ -55,7 +49,7 @@ fn each_exception_names_its_own_address_in_every_thread() {
 #[test]
 fn exceptions_are_equal_wherever_they_were_raised() {
     let orb = Orb::builder().build().expect("an ORB");
-    let (one, other) = (unreachable(&orb, closed_port()), unreachable(&orb, closed_port()));
+    let (one, other) = (unreachable(&orb, free_port()), unreachable(&orb, free_port()));
     assert_eq!(one, other);
     let found: Option<&SystemException> = one.exception();
     assert_eq!(found, Some(&other));
@@ -92,7 +86,7 @@ fn errors_of_every_kind_are_sentences_that_name_what_is_wrong() {
         ),
         (Box::new("IOR:0".parse::<oxorb_object::Ior>().unwrap_err()), ""),
         (Box::new(orb.options().protocols.parse("a/b\\").unwrap_err()), ""),
-        (Box::new(unreachable(&orb, closed_port())), "127.0.0.1:"),
+        (Box::new(unreachable(&orb, free_port())), "127.0.0.1:"),
     ];
     for (error, name) in &named {
         is_sentence(&**error);

@@ -2,7 +2,6 @@
 //!
 //! Independent of `OXORB_TEST_TRANSPORT`: it tests groups.
 
-use std::net::UdpSocket;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -73,8 +72,7 @@ fn place() -> String {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let pid = std::process::id();
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let free = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port();
+    let port = oxorb_testkit::net::free_port();
     format!("239.{}.{}.{}:{port}", 192 + (pid >> 8) % 32, pid % 256, number + 1)
 }
 

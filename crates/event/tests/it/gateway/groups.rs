@@ -19,8 +19,7 @@ fn channel() -> EventChannel {
 
 /// Returns one group for each of the types 17 and 18, and one for all others, at an unused port.
 fn groups(net: u8) -> ([SocketAddr; 3], Destinations) {
-    let free = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let port = free.local_addr().unwrap().port();
+    let port = oxorb_testkit::net::free_port();
     let groups = [1, 2, 3].map(|at| SocketAddr::from((Ipv4Addr::new(239, 255, net, at), port)));
     let [a, b, c] = groups;
     let table = Destinations::by_type(&format!("17@{a} 18@{b} *@{c}")).unwrap();

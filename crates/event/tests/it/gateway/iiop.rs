@@ -206,20 +206,18 @@ fn a_gateway_from_a_channel_to_itself_is_refused() {
 
 #[test]
 fn a_gateway_connects_again_after_either_channel_was_gone() {
-    let (mut from, mut to, orb) = (Host::new(0), Host::new(0), gateway_orb());
-    let port =
-        |host: &Host| -> u16 { host.url().split([':', '/']).nth(3).unwrap().parse().unwrap() };
+    let [here, there] = [(); 2].map(|()| oxorb_testkit::net::free_port());
+    let (mut from, mut to, orb) = (Host::new(here), Host::new(there), gateway_orb());
     let (record, connection) = Record::consumer(&to.channel, &Filter::event_type(17));
     let gateway = gateway(&orb, &from, &to, quick());
     until_it_passes(&from, &record, 17);
 
-    let at = port(&from);
     drop(from);
     until("the loss of the source is seen", || {
         let seen = gateway.statistics();
         (seen.lost, seen.state) == (1, GatewayState::Unreachable)
     });
-    from = Host::new(at);
+    from = Host::new(here);
     let (before, start) = (record.count(), record.all().len());
     assert_eq!(before, start);
     until("events come again", || {
@@ -227,10 +225,9 @@ fn a_gateway_connects_again_after_either_channel_was_gone() {
         record.count() > before
     });
 
-    let at = port(&to);
     drop((connection, to));
     until("the loss of the target is seen", || gateway.statistics().lost >= 2);
-    to = Host::new(at);
+    to = Host::new(there);
     let (record, _connection) = Record::consumer(&to.channel, &Filter::event_type(18));
     until_it_passes(&from, &record, 18);
     drop(gateway);

@@ -1,7 +1,7 @@
 //! A client whose process runs out of descriptors: existing connections keep working, failures to get new ones name the
 //! limit and the setting, and everything recovers when descriptors are free again.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use oxorb::{
     CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind, minor,
 };
 use oxorb_testkit::process::{Process, rerun, test_name};
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{until, watchdog};
 
 use crate::common::*;
 
@@ -30,6 +30,7 @@ fn starve() {
     };
     let servers = servers.into_string().expect("references");
     let iors: Vec<&str> = servers.split(' ').collect();
+    let before = sockets();
     for connections in [
         ClientConnections::Multiplexed,
         ClientConnections::LeaderFollowers,
@@ -37,6 +38,8 @@ fn starve() {
         // The last one, because this thread may keep one of its connections for a while.
         ClientConnections::Private,
     ] {
+        // A connection of the previous client that is closed later would free a descriptor.
+        until("the previous client has no connections", || sockets() <= before);
         let client = Orb::builder().client_connections(connections).build().expect("a client");
         let objects = [0, 1].map(|at| client.string_to_object(iors[at]).expect("a reference"));
         starved(&objects, connections);
@@ -99,6 +102,13 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
         assert_eq!(calling.join().expect("it ends"), Ok(9));
     });
     assert_eq!(asynchronously(), Ok(2));
+}
+
+/// Returns the number of sockets of this process.
+fn sockets() -> usize {
+    let open = fs::read_dir("/proc/self/fd").expect("this process runs").flatten();
+    let links = open.filter_map(|one| fs::read_link(one.path()).ok());
+    links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
 }
 
 /// Takes all free descriptors.

@@ -1,12 +1,14 @@
 //! A server that is killed at every step of a call: callers receive correct exceptions.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::thread;
+use std::sync::mpsc;
 use std::time::Duration;
+use std::{fs, thread};
 
 use oxorb::{CompletionStatus, SystemException, SystemExceptionKind};
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{until, watchdog};
 
 use crate::common::*;
 
@@ -40,8 +42,16 @@ fn killed_when_the_request_was_sent() {
     server.stop();
     let sent = [2, 3].map(|number| run_async(&object, number));
     thread::scope(|scope| {
-        let waiting = scope.spawn(|| run_once(&object, 4));
-        thread::sleep(Duration::from_millis(50));
+        let (tell_which, which) = mpsc::channel();
+        let object = &object;
+        let waiting = scope.spawn(move || {
+            tell_which.send(fs::read_link("/proc/thread-self").unwrap()).unwrap();
+            run_once(object, 4)
+        });
+        let status = Path::new("/proc").join(which.recv().unwrap()).join("status");
+        until("the caller waits for the answer", || {
+            fs::read_to_string(&status).unwrap().contains("State:\tS")
+        });
         server.kill();
         let exceptions = sent.map(|reply| reply.wait().unwrap_err());
         for exception in exceptions.into_iter().chain([waiting.join().unwrap().unwrap_err()]) {

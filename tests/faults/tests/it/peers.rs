@@ -71,8 +71,8 @@ fn peers_that_say_nothing_make_room() {
     let server = Server::start(&[("MaxConnections", "50"), ("StallTimeout", "500")]);
     let client = client();
     let object = server.object(&client);
-    assert_eq!(ping(&object, 1), Ok(2));
     let address = server.address();
+    assert_eq!(ping(&object, 1), Ok(2));
     let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(address).unwrap()).collect();
     assert_eq!(ping(&object, 1), Ok(2), "who was there stays");
     // After a second of silence, an admitted connection has to yield to a new one.

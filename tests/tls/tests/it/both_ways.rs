@@ -54,7 +54,7 @@ fn called_back(names: &[&str], clients: &str) -> (Result<(), SystemException>, u
     let with = |certificate: String| {
         let roots = file(authority.roots());
         let builder = Orb::builder().setting("TlsRoots", &roots);
-        builder.setting("TlsCertificate", &certificate).round_trip_timeout(Duration::from_secs(5))
+        builder.setting("TlsCertificate", &certificate).round_trip_timeout(Duration::from_secs(20))
     };
     let server = with(file(authority.sign("server", &["127.0.0.1"])))
         .setting("TlsClients", clients)

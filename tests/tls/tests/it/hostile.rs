@@ -9,7 +9,7 @@ use oxorb::__gen::Op;
 use oxorb::incident::Incident;
 use oxorb::{Builder, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
 use oxorb_testkit::authority::Authority;
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{until, watchdog};
 
 static PING: Op = Op::twoway("ping");
 
@@ -179,7 +179,8 @@ fn a_slow_handshake_ends() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(read_to_end(&mut raw), b"", "nobody answered");
-    bench.ping().unwrap();
+    // On a loaded machine the handshake of a good client may take too long, too.
+    until("a quick handshake is served", || bench.ping().is_ok());
     bench.end();
 }
 
@@ -331,7 +332,8 @@ fn sessions_are_resumed_until_certificates_are_read_again() {
         kind
     };
     assert_eq!(handshake(), Some(rustls::HandshakeKind::Full));
-    assert_eq!(handshake(), Some(rustls::HandshakeKind::Resumed));
+    // On a loaded machine the first ticket may come later.
+    until("a session is resumed", || handshake() == Some(rustls::HandshakeKind::Resumed));
     bench.server.reload_security().unwrap();
     assert_eq!(
         handshake(),

@@ -459,7 +459,7 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     let cockpit = Cockpit::new("cockpit");
     let (mut node, url) = cockpit.serve_node();
     let known = format!("cockpit={url}");
-    let (mut manager, at) = serve(&["deploy", "serve", "--node", &known, "--lease", "3"]);
+    let (mut manager, at) = serve(&["deploy", "serve", "--node", &known, "--lease", "10"]);
     let at_manager = ["--at", &at, "--restart", "on-failure:2:20"];
     let told = cockpit.put("launch", "navigation", &at_manager);
     assert!(told.ends_with(": 3 instances in 1 process on 1 node\n"), "{told}");

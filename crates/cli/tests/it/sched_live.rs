@@ -7,6 +7,7 @@ use std::time::Duration;
 use oxorb::__gen::Op;
 use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, Upcall};
 use oxorb_testkit::process::{rerun, test_name};
+use oxorb_testkit::until;
 use serde_json::Value;
 
 use crate::common::{Folder, good, sched};
@@ -86,6 +87,8 @@ fn server(folder: &Folder, set: &str) -> (Orb, String) {
     let profile = machine.reference().ior().iiop_profiles().next();
     let port = profile.unwrap().port;
     call(&machine, &WORK);
+    // The server sends the reply before it reads the clocks for the last time.
+    until("the call is measured", || orb.measurements().is_some_and(|rows| rows[0].cpu.count == 1));
     (orb, format!("corbaloc::127.0.0.1:{port}"))
 }
 
@@ -171,7 +174,7 @@ fn calibrate_runs_an_application_and_writes_what_it_takes() {
     let this = rerun(test_name(application));
     let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
     command.env(APPLICATION, "yes").args(["sched", "calibrate", &set]);
-    command.args(["--seconds", "0.5", "--out", &out, "--format", "json", "--"]);
+    command.args(["--seconds", "2", "--out", &out, "--format", "json", "--"]);
     command.arg(this.get_program()).args(this.get_args());
     let output = command.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);

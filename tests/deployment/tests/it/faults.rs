@@ -34,7 +34,7 @@ fn node_manager(orb: &Orb, name: &str) -> NodeManager {
 
 fn execution_manager(orb: &Orb, nodes: BTreeMap<String, NodeManagerRef>) -> ExecutionManager {
     let settings =
-        ExecutionSettings { lease: Duration::from_secs(3), ..ExecutionSettings::default() };
+        ExecutionSettings { lease: Duration::from_secs(6), ..ExecutionSettings::default() };
     let lookup = move |name: &str| nodes.get(name).cloned().ok_or_else(|| name.to_owned());
     ExecutionManager::start(orb.root_poa(), settings, lookup, |_| ()).unwrap()
 }

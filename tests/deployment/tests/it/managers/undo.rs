@@ -41,7 +41,7 @@ fn fails_beside_others(scene: &Scene, plan: &Plan, name: &str, reasons: &[&str])
 
 fn quick() -> NodeSettings {
     NodeSettings {
-        call_timeout: Duration::from_secs(3),
+        call_timeout: Duration::from_secs(10),
         stop_timeout: Duration::from_secs(2),
         ..node_settings()
     }
@@ -143,7 +143,7 @@ fn plans_that_cannot_be_right_start_nothing() {
 #[test]
 fn a_launch_that_its_client_leaves_is_undone() {
     let execution =
-        ExecutionSettings { client_timeout: Duration::from_secs(2), ..execution_settings() };
+        ExecutionSettings { client_timeout: Duration::from_secs(5), ..execution_settings() };
     let scene = Scene::with(&["n"], &node_settings(), execution);
     let manager = scene.execution.as_ref().unwrap().reference().clone();
     // One plan fails after its first step, one after its second.

@@ -44,7 +44,7 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
     ] {
         let rules = Rules { federation: rule.parse().unwrap(), ..Rules::default() };
         let limits =
-            Limits { forward_timeout: std::time::Duration::from_millis(100), ..Limits::default() };
+            Limits { forward_timeout: std::time::Duration::from_secs(1), ..Limits::default() };
         let here = Served::under(Store::in_memory().unwrap(), limits, rules, 0);
         let foreign = here.client.string_to_object(&url).unwrap();
         let foreign: NamingContextRef = foreign.unchecked_narrow();
@@ -79,7 +79,7 @@ fn no_rule_of_addresses_allows_a_socket_beside_one() {
     ] {
         let rules = Rules { federation: rule.parse().unwrap(), ..Rules::default() };
         let limits =
-            Limits { forward_timeout: std::time::Duration::from_millis(100), ..Limits::default() };
+            Limits { forward_timeout: std::time::Duration::from_secs(1), ..Limits::default() };
         let here = Served::under(Store::in_memory().unwrap(), limits, rules, 0);
         let protocols = &here.client.options().protocols;
         let [iiop, uiop] = ["iiop", "uiop"].map(|name| protocols.named(name).unwrap().profile());

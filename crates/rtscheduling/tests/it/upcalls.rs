@@ -111,10 +111,9 @@ fn an_object_that_is_gone_ends_its_upcall() {
     let registration = upcalls.register(&object, named, priority(1), run).unwrap();
     wait_until(|| registration.counts().runs > 0);
     orb.root_poa().deactivate(&object).unwrap();
-    wait_until(|| registration.counts().failures == 1);
-    let runs = registration.counts().runs;
+    wait_until(|| registration.counts().failures >= 1);
     thread::sleep(4 * PERIOD);
-    assert_eq!(registration.counts().runs, runs);
+    assert_eq!(registration.counts().failures, 1, "no other call was tried");
     drop(registration);
     orb.shutdown(true).unwrap();
 }
@@ -173,7 +172,7 @@ fn an_upcall_that_overruns_is_demoted_until_it_is_in_time() {
     let registration = upcalls.register(&object, named, priority(200), slow).unwrap();
     wait_until(|| {
         let seen = seen.lock().unwrap();
-        seen.len() > 2 && seen.last() == Some(&Some(priority(200)))
+        seen.iter().skip(2).any(|one| *one == Some(priority(200)))
     });
     drop(registration);
     orb.shutdown(true).unwrap();
@@ -271,7 +270,7 @@ fn the_end_of_an_orb_waits_for_a_call_and_lets_no_other_begin() {
     };
     let named = every("slow", Overrun::CatchUp(100));
     let registration = upcalls.register(&object, named, priority(1), call).unwrap();
-    wait_until(|| begun.load(Ordering::SeqCst) == 1);
+    wait_until(|| begun.load(Ordering::SeqCst) >= 1);
     orb.shutdown(true).unwrap();
     assert!(done.load(Ordering::SeqCst));
     let all = begun.load(Ordering::SeqCst);

@@ -93,7 +93,7 @@ impl PushConsumer for Silent {
 
 #[test]
 fn a_silent_peer_holds_up_neither_the_others_nor_the_answer() {
-    let settings = Settings { call_timeout: Duration::from_millis(200), ..Settings::default() };
+    let settings = Settings { call_timeout: Duration::from_secs(2), ..Settings::default() };
     let served = Served::with(settings);
     let (release, released) = channel();
     let silent = Arc::new(Silent(Mutex::new(released), AtomicBool::new(false)));

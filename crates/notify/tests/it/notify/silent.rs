@@ -174,7 +174,8 @@ fn a_pull_ends_with_the_connection_of_its_consumer() {
         let pull = proxy.pull_async();
         // Make another call on the same connection. When it returns, the pull has begun to wait.
         proxy.get_all_filters_async().wait().unwrap();
-        assert!(is_full());
+        // On a loaded machine the time limit of this call may expire before it is refused.
+        until("the pull waits", &is_full);
         match hangs_up {
             true => gone.shutdown(true).unwrap(),
             // The client's time-out cancels the pull.

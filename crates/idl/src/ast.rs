@@ -275,7 +275,7 @@ pub(crate) struct Template {
     pub(crate) name: Ident,
     pub(crate) params: Vec<TemplateParam>,
     pub(crate) body: Vec<Item>,
-    /// Octets of the names and strings in the body, and 16 for each token.
+    /// Octets of the names and strings in the body, and 64 for each token.
     pub(crate) octets: usize,
 }
 

@@ -84,8 +84,8 @@ pub struct Limits {
     pub source_octets: usize,
     /// Maximum number of octets of text produced by macros, plus 16 for each token (default: 16 MiB).
     pub macro_octets: usize,
-    /// Maximum number of octets of names and strings in the bodies of templates, plus 16 for each token, counted for each
-    /// instance (default: 64 MiB).
+    /// Maximum number of octets of names and strings in the bodies of templates, plus 64 for each token, counted for
+    /// each instance (default: 64 MiB). The definitions of the instances take about as much memory.
     pub instance_octets: usize,
     /// Maximum number of diagnostics to keep (default: 100).
     pub diagnostics: usize,

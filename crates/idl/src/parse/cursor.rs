@@ -8,8 +8,8 @@ use crate::diagnostic::Problem;
 use crate::lex::{Keyword, MAX_NAME, Punct, Token, TokenKind};
 use crate::source::Span;
 
-/// Octets that count for a token in addition to its text.
-const TOKEN: usize = 16;
+/// Octets that count for a token in addition to its text: about the memory of a definition, divided by its tokens.
+const TOKEN: usize = 64;
 
 /// Position in the token stream that only sees tokens of the grammar; pragmas and file boundaries on the way are set
 /// aside as [`Item`]s.
@@ -76,7 +76,7 @@ impl<'t> Cursor<'t> {
         self.at
     }
 
-    /// Returns the octets of the names and strings from a position to the next token, and 16 for each token.
+    /// Returns the octets of the names and strings from a position to the next token, and 64 for each token.
     pub(super) fn octets_since(&self, position: usize) -> usize {
         let tokens = self.tokens.get(position..self.at).unwrap_or_default();
         let text = |token: &Token| match &token.kind {

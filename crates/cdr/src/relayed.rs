@@ -51,7 +51,8 @@ impl<'de> Relayed<'de> {
         Ok(Relayed { octets, order, dialect, begin, allows_no_wide_set: false })
     }
 
-    /// Allows the octets in a message without a code set for wide text, although the values were read with one.
+    /// Allows the octets in a message without a code set for wide text, although the values were read with one, and in
+    /// a message of GIOP 1.0, which cannot contain wide text.
     ///
     /// This changes no meaning if the values contain no wide text. Some receivers reject wide text in such a message,
     /// as OxORB does; no specification requires that, and others may misread it.
@@ -82,11 +83,10 @@ impl<'de> Relayed<'de> {
     /// Reports whether text has the same meaning in both dialects.
     fn text_is_alike(&self, to: Dialect) -> bool {
         let from = self.dialect;
-        let no_wide = from.giop_minor == 0 || from.wchars == WcharSet::None;
-        let same_set =
-            from.wchars == to.wchars || self.allows_no_wide_set && to.wchars == WcharSet::None;
-        let wide = same_set && (from.giop_minor >= 2) == (to.giop_minor >= 2);
-        from.chars == to.chars && (no_wide || wide)
+        let has_no_wide = |it: Dialect| it.giop_minor == 0 || it.wchars == WcharSet::None;
+        let is_allowed = self.allows_no_wide_set && has_no_wide(to);
+        let is_same = from.wchars == to.wchars && (from.giop_minor >= 2) == (to.giop_minor >= 2);
+        from.chars == to.chars && (has_no_wide(from) || is_allowed || is_same)
     }
 
     /// Reports whether all numbers stay aligned when the octets are moved to the offset `to`.
@@ -165,6 +165,10 @@ mod tests {
         assert!(goes(wide, narrow, Relayed::allowing_no_wide_set));
         let ucs_2 = Dialect { wchars: WcharSet::Ucs2, ..latin };
         assert!(!goes(wide, ucs_2, Relayed::allowing_no_wide_set));
+        assert!(goes(wide, oldest, Relayed::allowing_no_wide_set), "GIOP 1.0 has no wide text");
+        assert!(goes(wide, Dialect::new(1), Relayed::allowing_no_wide_set));
+        assert!(!goes(wide, Dialect { giop_minor: 1, ..wide }, Relayed::allowing_no_wide_set));
+        assert!(!goes(utf_8, oldest, Relayed::allowing_no_wide_set), "narrow text differs");
         assert!(!alike(older, latin) && !alike(latin, oldest));
     }
 

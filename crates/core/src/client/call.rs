@@ -3,16 +3,18 @@
 use std::io;
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{Frame, MessageType, TargetAddress, Told, Wire};
+use oxorb_giop::{Frame, MessageType, Short, TargetAddress, Told, Wire};
 use oxorb_object::{
     CompletionStatus, ServiceContext, SystemException, Version, minor, priority_range_context,
 };
-use oxorb_transport::{Oversized, Unanswered, WriteError};
+use oxorb_transport::{Link, Oversized, Unanswered, WriteError};
 
+use super::cancelling::{CANCEL_LIMIT, Cancellation, UNWATCHED};
 use super::draft::{Draft, First};
-use super::link::{CANCEL_LIMIT, ClientLink, exception_of};
+use super::link::{ClientLink, LinkTimeouts, exception_of};
 use super::replies::Head;
 use super::{Args, Peer, Reply, Timing};
 use crate::Orb;
@@ -163,13 +165,23 @@ impl<'c> Call<'c, '_> {
 }
 
 impl<'c> Pending<'c> {
-    /// Reads until the reply has arrived, usually with one read.
-    pub(crate) fn wait(mut self, orb: &Orb, timing: &Timing) -> Result<Reply, Lost> {
+    /// Reads until the reply has arrived, usually with one read. If the call is `forwarding` the request that this
+    /// thread serves, it ends when that request is cancelled.
+    pub(crate) fn wait(
+        mut self,
+        orb: &Orb,
+        timing: &Timing,
+        forwarding: bool,
+    ) -> Result<Reply, Lost> {
         let mut passed = self.waited;
+        let mut cancellation = Cancellation::of(forwarding);
         loop {
             let (mut receiver, limits) = self.link.receiving();
             let link = receiver.link;
             let event = receiver.next(|_| {
+                if cancellation.is_unwatched() {
+                    return wait_unwatched(link, limits, timing, passed);
+                }
                 let limit = match timing.limit {
                     // A reply that arrives in small pieces must not extend the time limit, so each read is limited to
                     // the time that is left.
@@ -194,6 +206,9 @@ impl<'c> Pending<'c> {
                 Ok(Event::Message) => {
                     let frame = self.link.inbox.frame();
                     if let Some(answer) = self.sort(&frame)? {
+                        if !cancellation.end() {
+                            return Err(self.over(&ConnectionEnd::Cancelled));
+                        }
                         probe::stamp(Stage::ReplyParsed);
                         let giop_minor = frame.header.version.minor;
                         return Ok(self.reply(orb, answer, giop_minor));
@@ -204,8 +219,14 @@ impl<'c> Pending<'c> {
                     passed = true;
                 }
                 Ok(Event::Interrupted) => passed = true,
-                Ok(Event::Silence) => return Err(self.over(&ConnectionEnd::Late)),
-                Err(ended) => return Err(self.over(&ended)),
+                Ok(Event::Silence) if cancellation.is_unwatched() => {
+                    passed = true;
+                    cancellation = Cancellation::watch(&self.link.link, self.cancel_message());
+                }
+                Ok(Event::Silence) => {
+                    return Err(self.over(cancellation.seen(&ConnectionEnd::Late)));
+                }
+                Err(ended) => return Err(self.over(cancellation.seen(&ended))),
             }
         }
     }
@@ -223,12 +244,13 @@ impl<'c> Pending<'c> {
         first: Result<Event, ConnectionEnd>,
         orb: &Orb,
         timing: &Timing,
+        forwarding: bool,
     ) -> Result<Reply, Lost> {
         match first {
             Ok(Event::Silence) => Err(self.over(&ConnectionEnd::Late)),
             Ok(_) => {
                 self.has_waited();
-                self.wait(orb, timing)
+                self.wait(orb, timing, forwarding)
             }
             Err(ended) => Err(self.over(&ended)),
         }
@@ -284,6 +306,10 @@ impl<'c> Pending<'c> {
         if matches!(ended, ConnectionEnd::Vanished | ConnectionEnd::Refused) {
             cause += &too_large_there(self.octets, self.peer.options().fragment_size);
         }
+        if matches!(ended, ConnectionEnd::Cancelled) {
+            // A client has ended the call, so there is no reason to suspect the server's other connections.
+            return closed(&self.link, ended.exception(), cause);
+        }
         lose(self.peer, &self.link, ended.exception(), cause)
     }
 
@@ -291,14 +317,41 @@ impl<'c> Pending<'c> {
     /// GIOP 1.2, where omniORB treats CancelRequest as an error; the close of the connection, which follows in any
     /// case, suffices there.
     fn cancel(&self) -> io::Result<()> {
-        let order = self.peer.options().byte_order;
-        let message = match self.wire.cancel(order, self.id) {
-            Some(message) if self.wire.version() >= Version::V1_2 => message,
-            _ => return Ok(()),
+        let Some(message) = self.cancel_message() else {
+            return Ok(());
         };
         self.link.link.set_write_timeout(Some(CANCEL_LIMIT))?;
         self.link.link.write(&mut [io::IoSlice::new(&message)]).map_err(|failed| failed.error)
     }
+
+    /// Returns the message that notifies the server; `None` if it is not notified.
+    #[cold]
+    fn cancel_message(&self) -> Option<Short> {
+        let order = self.peer.options().byte_order;
+        self.wire.cancel(order, self.id).filter(|_| self.wire.version() >= Version::V1_2)
+    }
+}
+
+/// Waits for a reply before the call is registered to be cancelled with the request that this thread serves. Nearly all
+/// reads have the same time limit, so that it seldom has to be set.
+#[inline(never)]
+fn wait_unwatched(
+    link: &dyn Link,
+    limits: &mut LinkTimeouts,
+    timing: &Timing,
+    passed: bool,
+) -> Result<Wait, ConnectionEnd> {
+    let left = match timing.limit {
+        Some(_) if passed => timing.left_for_reply()?,
+        limit => limit,
+    };
+    let within = |left: Option<Duration>| Some(left.map_or(UNWATCHED, |left| left.min(UNWATCHED)));
+    let mut limit = within(left);
+    if wait_beside(link, limit) {
+        limit = within(timing.left_for_reply()?);
+    }
+    limits.reads(link, limit)?;
+    Ok(Wait::Limited)
 }
 
 /// Size in octets up to which a request is unlikely to exceed the limit of any server.
@@ -367,7 +420,12 @@ pub(super) fn unsent(
 }
 
 fn lose(peer: &Peer, link: &ClientLink, exception: SystemException, cause: String) -> Lost {
-    link.link.close();
+    let lost = closed(link, exception, cause);
     peer.lost();
+    lost
+}
+
+fn closed(link: &ClientLink, exception: SystemException, cause: String) -> Lost {
+    link.link.close();
     Lost { exception, cause, reused: link.reused || link.idled }
 }

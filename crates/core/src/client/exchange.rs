@@ -392,7 +392,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
                 &narrowed
             }
         };
-        match pending.wait(self.reference.orb(), timing) {
+        match pending.wait(self.reference.orb(), timing, self.reference.is_forwarding()) {
             // Most calls end here, because `handle_reply` would move their reply once more.
             Ok(reply) if flow.is_none() && reply.status() == ReplyStatus::NO_EXCEPTION => {
                 self.bind(to);
@@ -438,7 +438,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             Ok(pending) => pending,
             Err(lost) => return lost.end_harmless(peer, &mut self.attempts),
         };
-        match pending.wait(self.reference.orb(), &self.timing) {
+        match pending.wait(self.reference.orb(), &self.timing, self.reference.is_forwarding()) {
             Ok(reply) => {
                 let step = self.handle_reply(to, None, Some(reply))?;
                 if matches!(step, Step::Done(_)) {

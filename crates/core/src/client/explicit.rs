@@ -156,7 +156,10 @@ impl Exchange<'_, '_> {
             draft: &Draft::to(to, op, &self.conditions(to.route), &[], &mut room)?,
         };
         let answered = match call.send(&|_| Ok(()), self.timing, |_| false)? {
-            Sent::Gone(pending) => pending.wait(self.reference.orb(), &self.timing),
+            Sent::Gone(pending) => {
+                let (reference, timing) = (self.reference, &self.timing);
+                pending.wait(reference.orb(), timing, reference.is_forwarding())
+            }
             Sent::Lost(unsent) => Err(unsent),
             Sent::Withheld(_) => unreachable!("nothing is withheld"),
         };

@@ -394,9 +394,10 @@ impl FastCall<'_> {
         args: Args<'_, 'a>,
     ) -> Result<Reply, SystemException> {
         let (orb, timing) = (self.reference.orb(), self.timing(&pending.link));
+        let forwarding = self.reference.is_forwarding();
         let waited = match first {
-            None => pending.wait(orb, &timing),
-            Some(first) => pending.wait_after(first, orb, &timing),
+            None => pending.wait(orb, &timing, forwarding),
+            Some(first) => pending.wait_after(first, orb, &timing, forwarding),
         };
         match waited {
             Ok(reply) => match reply.status() {

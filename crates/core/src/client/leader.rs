@@ -206,14 +206,15 @@ impl Multiplexed {
                     }
                 }
                 Event::Silence if is_late => break,
-                Event::Silence if self.replies.is_closed() => {
-                    // A writing thread may have ended the connection, and with it this call.
+                Event::Silence => {
+                    // A writing thread may have ended the connection, and with it this call. Or another thread has
+                    // cancelled this call.
                     let own = self.replies.deliver_as_leader(None, inbox, id)?;
                     if own.is_some() {
                         return Ok(own);
                     }
                 }
-                Event::Octets { .. } | Event::Silence | Event::Interrupted => {}
+                Event::Octets { .. } | Event::Interrupted => {}
             }
         }
         Ok(None)

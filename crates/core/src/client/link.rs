@@ -253,9 +253,6 @@ impl LinkTimeouts {
     }
 }
 
-/// Longest time that a CancelRequest may wait to be sent.
-pub(super) const CANCEL_LIMIT: Duration = Duration::from_millis(1);
-
 /// Returns TIMEOUT for a time-out, otherwise COMM_FAILURE with the given minor code.
 pub(crate) fn exception_of(
     error: &io::Error,

@@ -24,6 +24,7 @@ mod cache;
 mod call;
 mod callback;
 mod calls;
+mod cancelling;
 mod copied;
 mod current;
 mod deliver;

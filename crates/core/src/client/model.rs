@@ -60,10 +60,17 @@ fn reply_to(id: u32) -> Vec<u8> {
     reply
 }
 
-/// Models a caller between its request and its answer. Returns the id of the answer, or `None` if the caller gave up.
-fn call(replies: &Replies, network: &StandInServer, gives_up: bool) -> Option<u32> {
+/// Models a caller between its request and its answer. Returns the id of the answer, or `None` if the caller gave up or
+/// its call failed. `sent` is called with the id of the request.
+fn call(
+    replies: &Replies,
+    network: &StandInServer,
+    gives_up: bool,
+    sent: impl FnOnce(u32),
+) -> Option<u32> {
     let id = replies.enter(CALL, Waiter::Awake, Vec::new()).unwrap();
     network.ask(id);
+    sent(id);
     let mut answer = None;
     loop {
         match replies.turn(id) {
@@ -108,8 +115,45 @@ fn the_lead_is_handed_on() {
                 let (replies, network) = (Arc::clone(&replies), Arc::clone(&network));
                 thread::spawn(move || {
                     for _ in 0..2 {
-                        let answer = call(&replies, &network, gives_up);
+                        let answer = call(&replies, &network, gives_up, |_| {});
                         assert!(gives_up || answer.is_some());
+                    }
+                })
+            })
+            .collect();
+        for caller in callers {
+            caller.join().unwrap();
+        }
+        assert!(!replies.is_awaited() && replies.is_unread());
+    });
+}
+
+/// Checks that some caller reads while any caller waits, whichever calls other threads cancel and when.
+#[test]
+fn the_lead_is_handed_on_when_calls_are_cancelled() {
+    explore(|| {
+        let limits = Limits::default();
+        let replies =
+            Arc::new(Replies::new(RequestIds::OF_OPENER, Some(Box::new(Inbox::new(&limits)))));
+        let network = Arc::new(StandInServer::default());
+        let callers: Vec<_> = [false, false, true, true]
+            .into_iter()
+            .map(|is_cancelled| {
+                let (replies, network) = (Arc::clone(&replies), Arc::clone(&network));
+                thread::spawn(move || {
+                    let mut cancels = Vec::new();
+                    for _ in 0..2 {
+                        let answer = call(&replies, &network, false, |id| {
+                            let replies = Arc::clone(&replies);
+                            let cancel = move || {
+                                replies.fail_one(id, raise::CONNECTION_LOST);
+                            };
+                            cancels.extend(is_cancelled.then(|| thread::spawn(cancel)));
+                        });
+                        assert!(is_cancelled || answer.is_some());
+                    }
+                    for cancel in cancels {
+                        cancel.join().unwrap();
                     }
                 })
             })

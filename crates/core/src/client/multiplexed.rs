@@ -16,17 +16,21 @@ use oxorb_transport::{Address, Link, Oversized, PeerId, Unanswered, WriteError};
 
 use super::both_ends::BothEnds;
 use super::buffers::{put_buffer, take_buffer};
+use super::cancelling::CANCEL_LIMIT;
 use super::draft::{Draft, First};
 use super::given_up::GivenUp;
 use super::level::Level;
-use super::link::{CANCEL_LIMIT, exception_of};
+use super::link::exception_of;
 use super::replies::{AnswerResult, Outstanding, Replies, Waiter};
 use super::selection::{self, Selection};
 use super::slot::CallSlot;
 use super::writer::{self, Left, Writers};
 use super::{Args, Peer, Timing, leader};
 use crate::Options;
-use crate::conn::{Calls, ConnectionEnd, MAX_OFFERS, Offer, Turn, write_message_within};
+use crate::conn::{
+    Calls, CancelWatch, ConnectionEnd, MAX_OFFERS, NestedCall, Offer, Turn, watch_for_cancel,
+    write_message_within,
+};
 use crate::error::{Attempt, failure, raise};
 use crate::reference::RouteProfile;
 use crate::threads::clock;
@@ -71,6 +75,14 @@ pub(crate) struct FoundConnection {
     pub(super) over: Arc<Multiplexed>,
     /// Whether no connection of those profiles was open, and this one answered first.
     pub(super) opened: bool,
+}
+
+/// Call that forwards a request over a shared connection, and ends when that request is cancelled.
+struct SharedCall {
+    over: Arc<Multiplexed>,
+    id: u32,
+    /// Time limit of other writes to the connection.
+    patience: Duration,
 }
 
 /// State of a connection that carries requests both ways. A connection thread of the server reads it.
@@ -306,13 +318,15 @@ impl Multiplexed {
         Ok(slot)
     }
 
-    /// Sends a request of this thread, and waits for the answer. Returns `None` if the request has no answer.
+    /// Sends a request of this thread, and waits for the answer. Returns `None` if the request has no answer. If the
+    /// call is `forwarding` the request that this thread serves, it ends when that request is cancelled.
     pub(super) fn call<'a>(
         self: &Arc<Self>,
         profile: &RouteProfile,
         draft: &Draft<'_>,
         args: Args<'_, 'a>,
         timing: Timing,
+        forwarding: bool,
     ) -> Result<Option<AnswerResult>, SystemException> {
         let timing = timing.within(self.longest);
         let waiter = match (draft.op.response, self.led) {
@@ -326,6 +340,10 @@ impl Multiplexed {
         if !answered {
             return Ok(None);
         }
+        let _watch = match forwarding {
+            true => self.watch(id, profile),
+            false => None,
+        };
         let answer = match self.led {
             true => self.follow_or_lead(id, timing.deadline()),
             false => self.wait(id, timing.deadline()),
@@ -565,6 +583,13 @@ impl Multiplexed {
         }
     }
 
+    /// Registers a call to be cancelled with the request that this thread serves, until the guard is dropped. `None` if
+    /// the thread serves no request that came over a connection.
+    fn watch(self: &Arc<Self>, id: u32, profile: &RouteProfile) -> Option<CancelWatch> {
+        let patience = profile.remote().options().stall_timeout;
+        watch_for_cancel(Arc::new(SharedCall { over: Arc::clone(self), id, patience }))
+    }
+
     /// Sends CancelRequest, unless another thread is writing; a cancellation does not wait for that thread. `patience`
     /// is the time limit of other writes to this connection.
     pub(super) fn tell_cancelled(&self, id: u32, call: &Outstanding, patience: Option<Duration>) {
@@ -643,6 +668,15 @@ impl Multiplexed {
         }
         self.replies.fail_all(self.told(&ended));
         self.link.close();
+    }
+}
+
+impl NestedCall for SharedCall {
+    fn cancel(&self) {
+        let late = raise::timeout(CompletionStatus::Maybe);
+        if let Some(call) = self.over.replies.fail_one(self.id, late) {
+            self.over.tell_cancelled(self.id, &call, Some(self.patience));
+        }
     }
 }
 

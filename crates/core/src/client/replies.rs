@@ -343,7 +343,7 @@ impl Replies {
     /// Fails these calls, if they still wait.
     pub(super) fn fail_each(&self, ids: &[u32], exception: SystemException) {
         let mut wakes = Vec::new();
-        {
+        let next = {
             let ring = &mut *self.ring.lock();
             for &id in ids {
                 if ring.waiting(id).is_some() {
@@ -351,8 +351,32 @@ impl Replies {
                     wakes.extend(ring.finish(at, |_| Err(exception)));
                 }
             }
-        }
+            // One of these callers may have been woken to read, so another caller must be woken instead.
+            ring.next_to_lead()
+        };
         wakes.into_iter().for_each(Wake::now);
+        if let Some(next) = next {
+            next.unpark();
+        }
+    }
+
+    /// Fails a call, if it still waits; returns its facts.
+    pub(super) fn fail_one(&self, id: u32, exception: SystemException) -> Option<Outstanding> {
+        let (call, wake, next) = {
+            let ring = &mut *self.ring.lock();
+            let call = ring.waiting(id)?.call;
+            let at = ring.at(id);
+            let wake = ring.finish(at, |_| Err(exception));
+            // The caller may have been woken to read, so another caller must be woken instead.
+            (call, wake, ring.next_to_lead())
+        };
+        if let Some(wake) = wake {
+            wake.now();
+        }
+        if let Some(next) = next {
+            next.unpark();
+        }
+        Some(call)
     }
 
     /// Accepts no more calls.

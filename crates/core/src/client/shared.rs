@@ -55,8 +55,9 @@ impl Exchange<'_, '_> {
                 crate::conn::step_aside();
             }
             let timing_of_reply = timing.awaiting(self.policies);
-            let answer =
-                shared.call(profile, draft, self.args, timing_of_reply).and_then(Option::transpose);
+            let forwarding = reference.is_forwarding();
+            let answer = shared.call(profile, draft, self.args, timing_of_reply, forwarding);
+            let answer = answer.and_then(Option::transpose);
             let exception = match answer {
                 Ok(None) => return self.handle_reply(to, flow, None).map(Some),
                 Ok(Some(answer)) => {

@@ -4,9 +4,12 @@
 //! of a pure client cost one access to a thread-local variable.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_transport::Link;
+
+use super::turn::{CancelWatch, NestedCall};
 
 /// Server's part of a wait, for the connection that the current thread serves.
 pub(crate) struct BlockingHooks {
@@ -14,6 +17,8 @@ pub(crate) struct BlockingHooks {
     pub(crate) step_aside: fn(),
     /// Waits for the reply and for the connection; see [`wait_beside`].
     pub(crate) wait: fn(&dyn Link, Option<Duration>) -> bool,
+    /// Registers a call to be cancelled with the request that the thread serves; see [`watch_for_cancel`].
+    pub(crate) watch: fn(Arc<dyn NestedCall>) -> Option<CancelWatch>,
 }
 
 crate::threads::sync::thread_local! {
@@ -44,4 +49,10 @@ pub(crate) fn serves_beside() -> bool {
 #[inline]
 pub(crate) fn wait_beside(reply: &dyn Link, limit: Option<Duration>) -> bool {
     HOOKS.with(Cell::get).is_some_and(|hooks| (hooks.wait)(reply, limit))
+}
+
+/// Registers a call to be cancelled with the request that this thread serves, until the guard is dropped. `None` if the
+/// thread serves no request that came over a connection.
+pub(crate) fn watch_for_cancel(call: Arc<dyn NestedCall>) -> Option<CancelWatch> {
+    HOOKS.with(Cell::get).and_then(|hooks| (hooks.watch)(call))
 }

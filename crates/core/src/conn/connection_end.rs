@@ -28,6 +28,8 @@ pub(crate) enum ConnectionEnd {
     Unexpected(MessageType),
     /// The time limit of the only call over the connection has expired.
     Late,
+    /// The request for which the only call over the connection was made has been cancelled.
+    Cancelled,
     /// A fragmented message stalled.
     Stalled,
     /// The peer closed it without having read anything since its beginning.
@@ -86,7 +88,9 @@ impl ConnectionEnd {
             ConnectionEnd::Unreadable(error) if Refused::of(error).is_some() => {
                 raise::CONNECT_FAILED
             }
-            ConnectionEnd::Late => raise::timeout(CompletionStatus::Maybe),
+            ConnectionEnd::Late | ConnectionEnd::Cancelled => {
+                raise::timeout(CompletionStatus::Maybe)
+            }
             ConnectionEnd::Malformed(violation) => raise::bad_reply(violation),
             ConnectionEnd::Here
             | ConnectionEnd::Vanished
@@ -120,6 +124,9 @@ impl ConnectionEnd {
                 format!("the server sent a message a client never gets: {kind:?}")
             }
             ConnectionEnd::Late => "no reply in time".to_owned(),
+            ConnectionEnd::Cancelled => {
+                "the client of the forwarded request no longer waits".to_owned()
+            }
             ConnectionEnd::Unread => "the server was gone before it read any of the request".to_owned(),
             ConnectionEnd::Untaken => "the server closed the connection before it took anything: it may take no memory of this \
                                size (ring=, blocks=), or none at all"

@@ -12,7 +12,7 @@ mod place;
 mod turn;
 
 pub(crate) use blocking_hooks::{
-    BlockingHooks, serve_beside, serves_beside, step_aside, wait_beside,
+    BlockingHooks, serve_beside, serves_beside, step_aside, wait_beside, watch_for_cancel,
 };
 pub(crate) use calls::{Calls, MAX_OFFERS, TICK};
 pub(crate) use channel::{
@@ -22,4 +22,4 @@ pub(crate) use connection_end::ConnectionEnd;
 pub(crate) use mailbox::{CollocatedReply, Mailbox, ReplyForwarder};
 pub(crate) use offer::{MAX_OFFER, Offer};
 pub(crate) use place::place;
-pub(crate) use turn::Turn;
+pub(crate) use turn::{CancelWatch, NestedCall, Turn};

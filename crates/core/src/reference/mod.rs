@@ -86,6 +86,8 @@ struct ReferenceShared {
     /// Whether there was a forward. Calls through most references, which are never forwarded, need
     /// not read `forward`.
     forwarded: AtomicBool,
+    /// Whether calls end with the request that their thread serves.
+    forwarding: bool,
     binding: Binding,
     nearness: Nearness,
     /// Owner of the connections that are private to the reference.
@@ -112,6 +114,7 @@ impl Ref {
                 home: Home::new(ior),
                 forward: ArcSwapOption::empty(),
                 forwarded: AtomicBool::new(false),
+                forwarding: false,
                 binding: Binding::default(),
                 nearness: Nearness::default(),
                 owner: OnceLock::new(),
@@ -119,6 +122,23 @@ impl Ref {
             timeout: Timeout::Default,
             overrides: None,
         }
+    }
+
+    /// Changes a reference that was just made by [`new`](Self::new) into one for a bridge, which makes one call for each
+    /// request. Has no effect on a reference that has clones.
+    ///
+    /// A two-way call through the reference, or a clone that is made later, ends when the client of the request that the calling
+    /// thread serves cancels that request or disconnects. The call then raises TIMEOUT, COMPLETED_MAYBE, and its server
+    /// receives CancelRequest where the protocol has it. If the client waits for no reply, use another reference.
+    ///
+    /// Other servants check [`request_is_cancelled`](crate::request_is_cancelled), because a call of theirs may have to
+    /// end as it began.
+    #[must_use]
+    pub fn forwarding(mut self) -> Ref {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.forwarding = true;
+        }
+        self
     }
 
     /// Returns a reference to the object with a time limit for each call, connecting included,
@@ -266,6 +286,12 @@ impl Ref {
             Timeout::Never => effective.apply(&[RelativeRoundtripTimeout::NEVER.into()]),
         }
         effective
+    }
+
+    /// Reports whether calls end with the request that their thread serves; see [`forwarding`](Self::forwarding).
+    #[inline]
+    pub(crate) fn is_forwarding(&self) -> bool {
+        self.shared.forwarding
     }
 
     /// Returns the ORB that this reference is bound to.

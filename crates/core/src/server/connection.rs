@@ -235,7 +235,7 @@ impl Connection {
             }
             Err(over) => {
                 self.over = over;
-                self.ended();
+                self.ended(orb.is_closing());
                 ServingEnd::Ended
             }
         }
@@ -428,6 +428,7 @@ impl Connection {
     pub(super) fn read_ahead(&mut self, orb: &impl Parts) -> Ahead {
         self.look_ahead(orb).unwrap_or_else(|over| {
             self.over = over;
+            self.ended(orb.is_closing());
             Ahead::End
         })
     }
@@ -567,13 +568,18 @@ impl Connection {
         }
     }
 
-    /// Notifies all threads that wait for the connection that it has ended.
-    fn ended(&mut self) {
+    /// Notifies all threads that wait for the connection that it has ended. `closing` if the ORB ends, which stops the
+    /// reading of all connections.
+    fn ended(&mut self, closing: bool) {
+        let told = self.common.status.was_told_to_end();
         if let Some(turn) = self.common.status.turn() {
-            turn.end();
+            let has_left = matches!(
+                self.over,
+                ConnectionEnd::Vanished | ConnectionEnd::Closed | ConnectionEnd::Unreadable(_)
+            );
+            turn.end(has_left && !told && !closing);
         }
         if let Some(calls) = self.common.status.calls() {
-            let told = self.common.status.was_told_to_end();
             let over = std::mem::replace(&mut self.over, ConnectionEnd::Here);
             calls.end(if told { ConnectionEnd::Here } else { over });
         }
@@ -586,7 +592,7 @@ impl Connection {
             let wire = self.wire();
             self.sink.part(wire);
         }
-        self.ended();
+        self.ended(orb.is_closing());
         self.link.close();
     }
 }

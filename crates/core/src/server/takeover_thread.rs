@@ -25,7 +25,7 @@ use super::connection_owner::ConnectionOwner;
 use super::host::Host;
 use super::per_connection;
 use super::serving_context::{self, ServingContext};
-use crate::conn::BlockingHooks;
+use crate::conn::{BlockingHooks, CancelWatch, NestedCall};
 use crate::threads::lock::Mutex;
 use crate::threads::sync::attributed;
 
@@ -49,6 +49,7 @@ pub(super) static HOOKS: BlockingHooks = BlockingHooks {
     wait: |reply, limit| {
         serving_context::with(|context| context.must_look() && context.wait_beside(reply, limit))
     },
+    watch: |call| serving_context::with(|context| context.watch(call)),
 };
 
 impl ServingContext {
@@ -81,6 +82,17 @@ impl ServingContext {
             self.hand_over();
         }
         true
+    }
+
+    /// Registers a call to be cancelled with the request that runs.
+    #[cold]
+    fn watch(&self, call: Arc<dyn NestedCall>) -> Option<CancelWatch> {
+        let id = self.request()?;
+        let turn = {
+            let served = self.served.borrow();
+            Arc::clone(served.as_ref()?.common.status.turns())
+        };
+        Some(turn.watch(id, call))
     }
 
     /// Stops counting the takeover thread of a request that has ended: the new reader is the connection's regular

@@ -70,3 +70,46 @@ fn an_answer_to_a_call_that_was_given_up_reaches_nobody() {
     assert!(slot.is_waiting() && replies.forget_slot(&slot).is_some());
     assert!(replies.forget_slot(&slot).is_none(), "it is not there any more");
 }
+
+#[test]
+#[cfg(not(any(feature = "model", feature = "simulation")))]
+fn a_caller_whose_call_fails_does_not_keep_the_lead_that_it_was_given() {
+    use oxorb_testkit::until;
+
+    type Fail = fn(&Replies, u32);
+    let one: Fail = |replies, id| {
+        assert!(replies.fail_one(id, raise::CONNECTION_LOST).is_some());
+        assert!(replies.fail_one(id, raise::CONNECTION_LOST).is_none());
+    };
+    let each: Fail = |replies, id| replies.fail_each(&[id], raise::CONNECTION_LOST);
+    for fail in [one, each] {
+        let inbox = Box::new(Inbox::new(&oxorb_giop::Limits::default()));
+        let replies = Arc::new(Replies::new(RequestIds::OF_OPENER, Some(inbox)));
+        let leader = enter(&replies).unwrap();
+        let CallerTurn::Lead(inbox) = replies.turn(leader) else {
+            panic!("another caller leads");
+        };
+        let given = enter(&replies).unwrap();
+        assert!(matches!(replies.turn(given), CallerTurn::Follow));
+        let other = enter(&replies).unwrap();
+        let follower = {
+            let replies = Arc::clone(&replies);
+            thread::spawn(move || {
+                while !matches!(replies.turn(other), CallerTurn::Lead(_)) {
+                    thread::park();
+                }
+            })
+        };
+        until("the other caller follows", || {
+            let ring = &mut *replies.ring.lock();
+            ring.waiting(other).is_some_and(|call| matches!(call.waiter, Waiter::Thread(_)))
+        });
+        // The leader stops, and wakes the caller of the call that fails before that caller has run.
+        replies.put_back(Some(inbox));
+        replies.forget(leader);
+        fail(&replies, given);
+        until("the other caller leads", || follower.is_finished());
+        assert_eq!(replies.take(given).and_then(Result::err), Some(raise::CONNECTION_LOST));
+        follower.join().unwrap();
+    }
+}

@@ -9,8 +9,8 @@
 //! Arguments and results are passed on unchanged, without knowledge of their types: copied once in each direction, in
 //! the sender's byte order. Each message is checked for whether its octets can be copied
 //! ([`Relayed`](oxorb_cdr::Relayed)); where they cannot, the call raises MARSHAL, minor code `NOT_ALIKE`. GIOP version,
-//! fragmentation and code sets are negotiated separately on each side. Priorities, remaining time limits, oneways and
-//! exceptions are propagated; the bridge follows forwards itself.
+//! fragmentation and code sets are negotiated separately on each side. Priorities, remaining time limits,
+//! cancellations, oneways and exceptions are propagated; the bridge follows forwards itself.
 //!
 //! References among the values still refer to their original objects and bypass the bridge, unless the bridge knows the
 //! operations ([`Interfaces`]). Then a reference that passes through is replaced by an object of the bridge, and is
@@ -122,8 +122,8 @@ impl Bridge {
     /// `corbaloc::host:port/name`.
     ///
     /// A reference need not declare its interface, and a URL never does. If the interface is not declared, the target
-    /// is queried for it and, if it does not answer, for each interface that the bridge knows, with a time limit of 5 s
-    /// for each query. If no interface is found, only operations that need no types are passed on.
+    /// is queried for it and, if it does not know that, for each interface that the bridge knows, with a time limit of
+    /// 5 s for each query and 10 s for all. If no interface is found, only operations that need no types are passed on.
     ///
     /// # Errors
     /// The reference cannot be resolved, or the name is taken.

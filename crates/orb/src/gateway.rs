@@ -102,7 +102,7 @@ impl Gateway {
         let inside = orbs.add(orb(inside, Side::Inside, &late)?);
         let GatewaySettings { interfaces, unknown, callbacks, key, max_active } = settings;
         let (counts, interfaces) = (Arc::new(Counts::default()), Arc::new(interfaces));
-        let rules = Rules { everywhere: true, known_only: unknown == UnknownTypes::Refuse };
+        let known_only = unknown == UnknownTypes::Refuse;
         let sides = Arc::new(Sides {
             outside: half(outside)?,
             inside: half(inside)?,
@@ -128,7 +128,11 @@ impl Gateway {
                 },
                 counts: Arc::clone(&counts),
                 counterparts: Arc::new(crossing),
-                rules,
+                rules: Rules {
+                    everywhere: true,
+                    known_only,
+                    types_of_clients: clients == Side::Inside,
+                },
             });
             for poa in sides.half(clients).poas.all() {
                 poa.set_servant_activator(Incarnator {

@@ -41,8 +41,8 @@ impl Forwarder {
         Forwarder {
             passage: Arc::downgrade(passage),
             type_id: target.type_id.clone(),
-            native: Ref::new(&passage.orb, target.clone()),
-            foreign: Ref::new(&passage.foreign, target.clone()),
+            native: Ref::new(&passage.orb, target.clone()).forwarding(),
+            foreign: Ref::new(&passage.foreign, target.clone()).forwarding(),
             activity: Arc::default(),
         }
     }
@@ -56,6 +56,17 @@ impl Forwarder {
     /// Returns the priority model of the target's reference.
     pub(crate) fn priority_model(&self) -> Option<PriorityModel> {
         Some(self.native.priority_model()?.model)
+    }
+
+    /// Passes a request on with its values decoded.
+    fn rewrite(&self, passage: &Arc<Passage>, known: &Known, upcall: Upcall<'_>) -> Outcome {
+        let signature = &known.signature;
+        if upcall.expects_reply() || signature.oneway {
+            return typed::rewrite(passage, &self.native, signature, upcall);
+        }
+        // The client waits for no reply, and may disconnect before the target has run the request.
+        let lasting = Ref::new(&passage.orb, self.native.ior().clone());
+        typed::rewrite(passage, &lasting, signature, upcall)
     }
 
     /// Passes a request on.
@@ -78,7 +89,7 @@ impl Forwarder {
             false => values,
             true => {
                 if let Some(known) = known {
-                    return typed::rewrite(passage, &self.native, &known.signature, upcall);
+                    return self.rewrite(passage, known, upcall);
                 }
                 match replace(passage, place, values.octets(), Towards::Target) {
                     Ok(octets) => replaced = octets,
@@ -120,7 +131,7 @@ impl Forwarder {
         match (passed, known) {
             (Ok(outcome), _) => outcome,
             (Err((upcall, exception)), Some(known)) if exception == NOT_ALIKE => {
-                typed::rewrite(passage, &self.native, &known.signature, upcall)
+                self.rewrite(passage, known, upcall)
             }
             (Err((upcall, exception)), _) => {
                 add(&counts.failed, 1);
@@ -153,7 +164,8 @@ fn replace(
 ) -> Result<Vec<u8>, SystemException> {
     add(&passage.counts.rewritten, 1);
     let limit = passage.orb.options().limits.max_message;
-    let counterpart = |ior: &Ior| passage.counterparts.counterpart(passage, ior, towards);
+    // The octets do not tell which interface the type of a reference declares.
+    let counterpart = |ior: &Ior| passage.counterparts.counterpart(passage, ior, None, towards);
     place.replace(octets, limit, towards.completed(), counterpart)
 }
 
@@ -244,8 +256,9 @@ fn answer_decoded(
 ) -> Outcome {
     let counts = &passage.counts;
     add(&counts.rewritten, 1);
-    let change = |done| typed::replaced(passage, done);
-    oxorb_dynamic::answer_changed(upcall, &known.signature, answered, change, |it| counts.end(it))
+    let signature = &known.signature;
+    let change = |done| typed::replaced(passage, signature, done);
+    oxorb_dynamic::answer_changed(upcall, signature, answered, change, |it| counts.end(it))
 }
 
 fn send<'r>(
@@ -271,7 +284,9 @@ impl Servant for Forwarder {
 
     fn is_a(&self, id: &str) -> bool {
         let _running = self.activity.enter();
-        self.native.with_timeout(IS_A).is_a(id).unwrap_or(false)
+        let passage = self.passage.upgrade();
+        passage.is_some_and(|passage| passage.may_be_narrowed_to(id))
+            && self.native.with_timeout(IS_A).is_a(id).unwrap_or(false)
     }
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
@@ -291,9 +306,7 @@ impl Servant for Forwarder {
         };
         let known = interfaces.operation(&self.type_id, upcall.operation());
         match known.filter(|_| !ambiguous.contains(upcall.operation())) {
-            Some(known) if is_decoded(known) => {
-                typed::rewrite(&passage, &self.native, &known.signature, upcall)
-            }
+            Some(known) if is_decoded(known) => self.rewrite(&passage, known, upcall),
             None if rules.known_only => {
                 add(&passage.counts.failed, 1);
                 upcall.fail(UNKNOWN_TYPES)

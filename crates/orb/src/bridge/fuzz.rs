@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
-use oxorb_cdr::{Any, Decode as _, Decoder, Dialect, Dynamic, Encode as _, Encoder};
+use oxorb_cdr::{Any, Decode as _, Decoder, Dialect, Dynamic, Encode as _, Encoder, TypeCode};
 
 use crate::bridge::interfaces::Interfaces;
 use crate::bridge::passage::{Counterparts, Passage, Rules, Towards, foreign_of};
@@ -55,10 +55,12 @@ pub fn values(data: &[u8]) {
             continue;
         };
         let mut value = Dynamic::Any(any);
-        if ReferenceReplacer::new(&PASSAGE, Towards::Client).replace(&mut value).is_err() {
+        let ty = TypeCode::ANY;
+        let ty = Some(ty.as_ref());
+        if ReferenceReplacer::new(&PASSAGE, Towards::Client).replace(&mut value, ty).is_err() {
             continue;
         }
-        let again = ReferenceReplacer::new(&PASSAGE, Towards::Client).replace(&mut value);
+        let again = ReferenceReplacer::new(&PASSAGE, Towards::Client).replace(&mut value, ty);
         assert!(matches!(again, Ok(false)), "{again:?}: {value:?}");
         if let Dynamic::Any(any) = &value {
             // An any that was not changed can contain octets that are invalid in another message.
@@ -78,7 +80,13 @@ fn new(length: u8) -> Ior {
 struct Always(Ior);
 
 impl Counterparts for Always {
-    fn counterpart(&self, _: &Arc<Passage>, _: &Ior, _: Towards) -> Result<Ior, SystemException> {
+    fn counterpart(
+        &self,
+        _: &Arc<Passage>,
+        _: &Ior,
+        _: Option<&str>,
+        _: Towards,
+    ) -> Result<Ior, SystemException> {
         Ok(self.0.clone())
     }
 }
@@ -92,6 +100,6 @@ static PASSAGE: LazyLock<Arc<Passage>> = LazyLock::new(|| {
         ambiguous: HashSet::new(),
         counts: Arc::default(),
         counterparts: Arc::new(Always(new(20))),
-        rules: Rules { everywhere: true, known_only: false },
+        rules: Rules { everywhere: true, ..Rules::default() },
     })
 });

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::{SystemException, SystemExceptionKind};
 use oxorb_cdr::{Shape, TcKind, TypeCode, TypeRef};
 use oxorb_dynamic::Signature;
 
@@ -59,12 +60,23 @@ impl Interfaces {
         self.0.insert(repository_id.to_owned(), known.collect());
     }
 
-    /// Returns the most derived interface that `is_a` accepts: the one with the most operations.
-    pub(crate) fn most_derived(&self, mut is_a: impl FnMut(&str) -> bool) -> Option<&str> {
+    /// Returns the most derived interface that `is_a` accepts: the one with the most operations. The search ends when
+    /// the target does not answer.
+    pub(crate) fn most_derived(
+        &self,
+        mut is_a: impl FnMut(&str) -> Result<bool, SystemException>,
+    ) -> Option<&str> {
         let mut known: Vec<_> = self.0.iter().collect();
         known.sort_by_key(|(id, operations)| (std::cmp::Reverse(operations.len()), id.as_str()));
         let ids = known.into_iter().map(|(id, _)| id.as_str());
-        ids.take(ASKED).find(|id| is_a(id))
+        for id in ids.take(ASKED) {
+            match is_a(id) {
+                Ok(true) => return Some(id),
+                Err(exception) if is_unanswered(&exception) => return None,
+                Ok(false) | Err(_) => {}
+            }
+        }
+        None
     }
 
     pub(crate) fn has(&self, repository_id: &str) -> bool {
@@ -89,6 +101,34 @@ impl Interfaces {
     pub(crate) fn operation(&self, repository_id: &str, operation: &str) -> Option<&Known> {
         self.0.get(repository_id)?.get(operation)
     }
+
+    /// Returns the interface whose types apply to calls of an object: the one that its reference states, if that has
+    /// all operations of the interface that the type of the reference declares, and otherwise the declared interface.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn of_object<'i>(&self, stated: &'i str, declared: Option<&'i str>) -> &'i str {
+        let Some(declared) = declared.filter(|declared| *declared != stated) else {
+            return stated;
+        };
+        let is_derived = match (self.0.get(stated), self.0.get(declared)) {
+            (Some(own), Some(base)) => base.iter().all(|(operation, known)| {
+                own.get(operation).is_some_and(|own| own.signature == known.signature)
+            }),
+            // The types of both are unknown.
+            (None, None) => true,
+            _ => false,
+        };
+        if is_derived { stated } else { declared }
+    }
+}
+
+/// Reports whether an exception means that a target does not answer, so that further queries would fail as well.
+pub(crate) fn is_unanswered(exception: &SystemException) -> bool {
+    let kinds = [
+        SystemExceptionKind::CommFailure,
+        SystemExceptionKind::Timeout,
+        SystemExceptionKind::Transient,
+    ];
+    kinds.contains(&exception.kind)
 }
 
 /// Reports whether values of a type may carry references, also in anys, valuetypes and text.
@@ -160,6 +200,7 @@ fn contains_new(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CompletionStatus;
 
     #[cfg(feature = "gateway")]
     #[test]
@@ -180,6 +221,59 @@ mod tests {
         let mut ambiguous: Vec<_> = interfaces.ambiguous().into_iter().collect();
         ambiguous.sort();
         assert_eq!(ambiguous, ["get", "name"]);
+    }
+
+    #[cfg(feature = "gateway")]
+    #[test]
+    fn a_declared_interface_applies_unless_the_stated_one_has_its_operations() {
+        let get = |ty| Signature::new("get").returning(ty);
+        let hear = || Signature::new("hear").with_in("word", TypeCode::STRING);
+        let mut interfaces = Interfaces::default();
+        interfaces.add("IDL:Base:1.0", [hear()]);
+        interfaces.add("IDL:Derived:1.0", [hear(), get(TypeCode::LONG)]);
+        interfaces.add("IDL:Other:1.0", [get(TypeCode::OBJECT)]);
+        let (base, derived, other) = ("IDL:Base:1.0", "IDL:Derived:1.0", "IDL:Other:1.0");
+        let (unknown, foreign) = ("IDL:Unknown:1.0", "IDL:Foreign:1.0");
+        for (stated, declared, wanted) in [
+            (base, None, base),
+            (unknown, None, unknown),
+            (base, Some(base), base),
+            (derived, Some(base), derived),
+            (base, Some(derived), derived),
+            (other, Some(derived), derived),
+            (unknown, Some(base), base),
+            (base, Some(unknown), unknown),
+            (foreign, Some(unknown), foreign),
+            ("", Some(base), base),
+            (base, Some(""), ""),
+        ] {
+            assert_eq!(interfaces.of_object(stated, declared), wanted, "{stated} {declared:?}");
+        }
+    }
+
+    #[test]
+    fn a_target_that_does_not_answer_is_queried_once() {
+        let mut interfaces = Interfaces::default();
+        for number in 0..10 {
+            let operations = (0..number).map(|at| Signature::new(format!("operation{at}")));
+            interfaces.add(&format!("IDL:I{number}:1.0"), operations);
+        }
+        let mut queried = Vec::new();
+        let found = interfaces.most_derived(|id| {
+            queried.push(id.to_owned());
+            match id {
+                "IDL:I9:1.0" => Err(SystemException::no_resources(0, CompletionStatus::No)),
+                _ => Ok(id == "IDL:I7:1.0"),
+            }
+        });
+        assert_eq!(found, Some("IDL:I7:1.0"));
+        assert_eq!(queried, ["IDL:I9:1.0", "IDL:I8:1.0", "IDL:I7:1.0"]);
+        let mut queries = 0;
+        let found = interfaces.most_derived(|_| {
+            queries += 1;
+            Err(SystemException::timeout(0, CompletionStatus::Maybe))
+        });
+        assert_eq!((found, queries), (None, 1));
     }
 
     #[test]

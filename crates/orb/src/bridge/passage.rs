@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::ior::Ior;
 use crate::values::ByteOrder;
-use crate::{CompletionStatus, Orb, SetupError, SystemException};
+use crate::{CompletionStatus, Interface as _, ObjectRef, Orb, SetupError, SystemException};
 
 use crate::bridge::counts::Counts;
 use crate::bridge::interfaces::Interfaces;
@@ -32,6 +32,20 @@ pub(crate) struct Rules {
     pub(crate) everywhere: bool,
     /// Whether operations of unknown types are refused.
     pub(crate) known_only: bool,
+    /// Whether clients that are not trusted have written the type ids of the targets.
+    pub(crate) types_of_clients: bool,
+}
+
+impl Passage {
+    /// Reports whether callers may learn that a target supports an interface. If operations of unknown types are
+    /// refused, a target of a client supports only interfaces that are known. Otherwise the caller would call an
+    /// operation of the unknown interface, and the types of an operation of this name in a known one would apply.
+    pub(crate) fn may_be_narrowed_to(&self, repository_id: &str) -> bool {
+        let is_restricted = self.rules.known_only && self.rules.types_of_clients;
+        !is_restricted
+            || self.interfaces.has(repository_id)
+            || repository_id == ObjectRef::REPOSITORY_ID
+    }
 }
 
 /// Receiver of a value.
@@ -55,7 +69,8 @@ impl Towards {
 
 /// Source of the references that replace those in values.
 pub(crate) trait Counterparts: Send + Sync {
-    /// Returns the reference that the receiver gets in place of `ior`.
+    /// Returns the reference that the receiver gets in place of `ior`. `declared` is the interface that the type of the
+    /// value declares; `None` for `Object`, for text and for unknown types.
     ///
     /// # Errors
     /// The exception that the request raises.
@@ -63,6 +78,7 @@ pub(crate) trait Counterparts: Send + Sync {
         &self,
         passage: &Arc<Passage>,
         ior: &Ior,
+        declared: Option<&str>,
         towards: Towards,
     ) -> Result<Ior, SystemException>;
 }

@@ -50,6 +50,7 @@ impl Counterparts for Passing {
         &self,
         passage: &Arc<Passage>,
         ior: &Ior,
+        _: Option<&str>,
         towards: Towards,
     ) -> Result<Ior, SystemException> {
         let mut known = self.known.lock();

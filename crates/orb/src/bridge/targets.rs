@@ -3,13 +3,16 @@
 use std::time::{Duration, Instant};
 
 use crate::ior::Ior;
-use crate::{Interface as _, ObjectRef, Orb, Ref};
+use crate::{CompletionStatus, Interface as _, ObjectRef, Orb, Ref, SystemException};
 
 use crate::bridge::error::Error;
-use crate::bridge::interfaces::Interfaces;
+use crate::bridge::interfaces::{Interfaces, is_unanswered};
 
 /// Time limit for a target's answer to a query of its interface.
 const ASK: Duration = Duration::from_secs(5);
+
+/// Time limit for the answers to all queries of a target.
+const ASK_ALL: Duration = Duration::from_secs(10);
 
 /// Returns the reference that a text denotes.
 ///
@@ -24,15 +27,24 @@ pub(crate) fn resolve(orb: &Orb, target: &str) -> Result<Ior, Error> {
 }
 
 /// Returns a reference that declares its interface. If `ior` does not, the target is queried, at most [`ASK`] for each
-/// query. The interface stays undeclared if the target does not answer.
+/// query and [`ASK_ALL`] for all. The interface stays undeclared if the target does not answer.
 pub(crate) fn with_interface(orb: &Orb, mut ior: Ior, known: &Interfaces) -> Ior {
     if ior.type_id.is_empty() {
         let asked = Ref::new(orb, ior.clone()).with_timeout(ASK);
-        // Some ORBs do not answer `_repository_id`; ask the target instead which of the known interfaces it supports.
-        ior.type_id = asked.repository_id().unwrap_or_else(|_| {
-            let is_a = |id: &str| asked.is_a(id).unwrap_or(false);
-            known.most_derived(is_a).unwrap_or_default().to_owned()
-        });
+        let end = Instant::now() + ASK_ALL;
+        ior.type_id = match asked.repository_id() {
+            Ok(id) => id,
+            Err(exception) if is_unanswered(&exception) => String::new(),
+            // Some ORBs do not answer `_repository_id`; ask the target instead which of the known interfaces it
+            // supports.
+            Err(_) => {
+                let found = known.most_derived(|id| match end > Instant::now() {
+                    true => hurried(&asked, end).is_a(id),
+                    false => Err(SystemException::timeout(0, CompletionStatus::No)),
+                });
+                found.unwrap_or_default().to_owned()
+            }
+        };
     }
     ior
 }

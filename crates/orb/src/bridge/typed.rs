@@ -35,8 +35,8 @@ fn call(
 ) -> Result<Results, Exception> {
     let mut args = invocation.args;
     let mut replacer = ReferenceReplacer::new(passage, Towards::Target);
-    for arg in &mut args {
-        replacer.replace(arg)?;
+    for (arg, param) in args.iter_mut().zip(invocation.signature.inputs()) {
+        replacer.replace(arg, Some(param.ty.as_ref()))?;
     }
     let in_time;
     let target = match current_deadline() {
@@ -47,24 +47,26 @@ fn call(
         }
     };
     let done = invoke(target, invocation.signature, &args, &invocation.context);
-    replaced(passage, done)
+    replaced(passage, invocation.signature, done)
 }
 
-/// Returns results or an exception for the client, with the references replaced.
+/// Returns results of an operation or its exception for the client, with the references replaced.
 pub(crate) fn replaced(
     passage: &Arc<Passage>,
+    signature: &Signature,
     done: Result<Results, Exception>,
 ) -> Result<Results, Exception> {
     let mut replacer = ReferenceReplacer::new(passage, Towards::Client);
     match done {
         Ok(mut results) => {
-            for value in std::iter::once(&mut results.returns).chain(&mut results.out) {
-                replacer.replace(value)?;
+            replacer.replace(&mut results.returns, Some(signature.returns.as_ref()))?;
+            for (value, param) in results.out.iter_mut().zip(signature.outputs()) {
+                replacer.replace(value, Some(param.ty.as_ref()))?;
             }
             Ok(results)
         }
         Err(Exception::User(mut user)) if passage.rules.everywhere => {
-            replacer.replace(&mut user.members)?;
+            replacer.replace(&mut user.members, Some(user.ty.as_ref()))?;
             Err(Exception::User(user))
         }
         failed => failed,

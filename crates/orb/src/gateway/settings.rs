@@ -13,7 +13,8 @@ pub enum UnknownTypes {
     /// references from the search; docs/gateway.md lists what is found.
     #[default]
     Search,
-    /// The operations fail with NO_PERMISSION, `UNKNOWN_TYPES`.
+    /// The operations fail with NO_PERMISSION, `UNKNOWN_TYPES`. Objects of clients outside support known interfaces
+    /// only: the gateway answers other queries of servers (`_is_a`) with false.
     Refuse,
 }
 
@@ -29,9 +30,10 @@ pub struct GatewaySettings {
     pub callbacks: Option<Access>,
     /// Key with which the gateway signs the references that it hands out.
     pub key: SigningKey,
-    /// Maximum number of objects on each side that are ready for calls. For a further one, an object without a running
-    /// request is removed, if possible one that was not used lately; its next call makes it again. Objects with
-    /// running requests may exceed the limit.
+    /// Maximum number of objects on each side that are ready for calls, counted separately for targets with the
+    /// priority model CLIENT_PROPAGATED. Their ids, which contain the references of the targets, may have 1 KiB for
+    /// each on average. For a further one, an object without a running request is removed, if possible one that was
+    /// not used lately; its next call makes it again. Objects with running requests may exceed the limit.
     pub max_active: usize,
 }
 

@@ -246,31 +246,47 @@ pub(crate) struct Crossing {
 impl Counterparts for Crossing {
     fn counterpart(
         &self,
-        _: &Arc<Passage>,
+        passage: &Arc<Passage>,
         ior: &Ior,
+        declared: Option<&str>,
         towards: Towards,
     ) -> Result<Ior, SystemException> {
         let from = match towards {
             Towards::Target => self.clients,
             Towards::Client => self.clients.other(),
         };
-        let object = |target: &Ior| {
-            let object = self.sides.object(from.other(), target);
+        // The object's interface decides about the types of its operations. A client outside may state any in its
+        // reference, but servers call the interface that the type of the reference declares.
+        let with_interface = |target: Ior| match from {
+            Side::Inside => target,
+            Side::Outside => {
+                let type_id = passage.interfaces.of_object(&target.type_id, declared).to_owned();
+                Ior { type_id, ..target }
+            }
+        };
+        let refuse = || {
+            add(&self.counts.refused, 1);
+            Err(refused(towards.completed()))
+        };
+        let object = |target: Ior| {
+            let target = with_interface(target);
+            // The declared interface can be that of a type code that a client has sent.
+            if size(&target) > MAX_REFERENCE {
+                return refuse();
+            }
+            let object = self.sides.object(from.other(), &target);
             let gone = SystemException { completed: towards.completed(), ..GONE };
             object.map(|object| object.ior().clone()).map_err(|_| gone)
         };
         match self.sides.fate(ior, from) {
             Fate::Unchanged => Ok(ior.clone()),
             Fate::Original(target) => Ok(target),
-            Fate::Own(target) => object(&target),
+            Fate::Own(target) => object(target),
             Fate::Replaced(target) => {
                 add(&self.counts.references, 1);
-                object(&target)
+                object(target)
             }
-            Fate::Refused(_) => {
-                add(&self.counts.refused, 1);
-                Err(refused(towards.completed()))
-            }
+            Fate::Refused(_) => refuse(),
         }
     }
 }

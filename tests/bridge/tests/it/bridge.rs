@@ -375,11 +375,9 @@ fn priorities_and_what_calls_are_worth_go_on() {
 fn time_limits_go_on() {
     let _guard = watchdog(LONG);
     let chain = chain("uiop://", listening(TCP), Orb::builder(), Interfaces::default());
-    let begun = Instant::now();
     let hurried = chain.part.with(RelativeRoundtripTimeout(Duration::from_millis(100)));
     let late = hurried.slow(2000).unwrap_err();
     assert_eq!(late.kind, SystemExceptionKind::Timeout);
-    assert!(begun.elapsed() < Duration::from_secs(2));
     assert_eq!(chain.part.slow(1).unwrap(), 1, "and nobody else waits");
     chain.end();
 }

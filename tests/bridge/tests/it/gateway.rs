@@ -395,7 +395,7 @@ fn objects_that_made_room_come_back() {
 }
 
 /// Servant whose requests wait.
-struct Waiting {
+pub(crate) struct Waiting {
     entered: Mutex<Sender<()>>,
     released: Mutex<Receiver<()>>,
 }
@@ -413,7 +413,7 @@ impl Servant for Waiting {
 }
 
 /// Returns a [`Waiting`], the receiver that reports its request, and the sender that releases the request.
-fn waiting() -> (Waiting, Receiver<()>, Sender<()>) {
+pub(crate) fn waiting() -> (Waiting, Receiver<()>, Sender<()>) {
     let ((entered, has_entered), (release, released)) = (mpsc::channel(), mpsc::channel());
     let waiting = Waiting { entered: Mutex::new(entered), released: Mutex::new(released) };
     (waiting, has_entered, release)

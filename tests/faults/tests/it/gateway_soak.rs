@@ -139,21 +139,46 @@ fn is_of_a_killed_server(exception: SystemException) -> bool {
 }
 
 /// Client that calls with consecutive numbers, each of which the server records.
-struct Steady {
+pub(crate) struct Steady {
     worker: ObjectRef,
     next: AtomicI64,
+    answered: AtomicU64,
     /// Completion status of each failed call.
     failed: Mutex<HashMap<i64, CompletionStatus>>,
 }
 
 impl Steady {
+    /// Returns a client of a worker.
+    pub(crate) fn new(worker: ObjectRef) -> Steady {
+        let (next, answered) = (AtomicI64::new(1), AtomicU64::new(0));
+        Steady { worker, next, answered, failed: Mutex::default() }
+    }
+
+    /// Returns the number of answered calls.
+    pub(crate) fn answered(&self) -> u64 {
+        self.answered.load(SeqCst)
+    }
+
+    /// Returns the number of failed calls.
+    pub(crate) fn failed(&self) -> usize {
+        self.failed.lock().unwrap().len()
+    }
+
     /// Calls for a time.
     fn call_for(&self, length: Duration) {
         let end = Instant::now() + length;
-        while Instant::now() < end {
+        self.call_while(|| Instant::now() < end);
+    }
+
+    /// Calls as long as `goes_on` holds.
+    pub(crate) fn call_while(&self, goes_on: impl Fn() -> bool) {
+        while goes_on() {
             let number = self.next.fetch_add(1, SeqCst);
             match run_once(&self.worker, number) {
-                Ok(answer) => assert_eq!(answer, number + 1),
+                Ok(answer) => {
+                    assert_eq!(answer, number + 1);
+                    self.answered.fetch_add(1, SeqCst);
+                }
                 Err(exception) => {
                     assert!(is_of_a_killed_server(exception), "{exception}");
                     self.failed.lock().unwrap().insert(number, exception.completed);
@@ -164,7 +189,7 @@ impl Steady {
     }
 
     /// Checks that each call with an answer has run once, and none that raised COMPLETED_NO.
-    fn check(&self, journal: &[i64]) {
+    pub(crate) fn check(&self, journal: &[i64]) {
         let mut ran: HashMap<i64, u32> = HashMap::new();
         for number in journal.iter().filter(|number| **number > 0) {
             *ran.entry(*number).or_default() += 1;
@@ -219,11 +244,8 @@ fn a_gateway_whose_clients_come_and_go_ends_as_it_began() {
     let line = gateway.wait_for_line("at IOR:", LONG);
     let reference = line.rsplit_once(' ').unwrap().1.to_owned();
     let orb = client();
-    let steady = Arc::new(Steady {
-        worker: within(&orb.string_to_object(&reference).unwrap(), Duration::from_secs(10)),
-        next: AtomicI64::new(1),
-        failed: Mutex::default(),
-    });
+    let worker = orb.string_to_object(&reference).unwrap();
+    let steady = Arc::new(Steady::new(within(&worker, Duration::from_secs(10))));
     let guests = Arc::new(Guests {
         reference,
         stop: AtomicBool::new(false),
@@ -239,7 +261,7 @@ fn a_gateway_whose_clients_come_and_go_ends_as_it_began() {
     let (first, last) = (rest(length / 4), rest(length * 3 / 4));
     let count = |counter: &AtomicU64| counter.load(SeqCst);
     let (visits, answers) = (count(&guests.visits), count(&guests.answers));
-    let failed = steady.failed.lock().unwrap().len();
+    let failed = steady.failed();
     println!(
         "{visits} visits, {answers} answers to guests, {} calls of the steady client, of which {failed} failed; \
          gateway at the beginning {beginning:?}, after a quarter {first:?}, at the end {last:?}",

@@ -7,6 +7,7 @@ mod datagrams;
 mod descriptors;
 mod event_soak;
 mod events;
+mod gateway_faults;
 mod gateway_soak;
 mod killed;
 mod many;

@@ -1,5 +1,6 @@
 //! Server process observed from outside, and calls to it.
 
+pub(crate) mod cable;
 pub(crate) mod visitor;
 pub(crate) mod worker;
 pub(crate) mod world;

@@ -18,6 +18,8 @@ mod event_faults;
 mod event_store;
 mod gateway;
 mod gateway_http;
+#[cfg(feature = "tls")]
+mod gateway_peers;
 mod hostile_text;
 mod idl_cost;
 mod idl_lsp;

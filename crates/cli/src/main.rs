@@ -26,6 +26,7 @@ mod ping;
 mod reach;
 mod sched;
 mod serve;
+mod token;
 mod types;
 
 use std::process::ExitCode;

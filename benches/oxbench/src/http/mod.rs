@@ -153,6 +153,8 @@ impl Chain {
         let mut command = Command::new(oxorb);
         command.args(["gateway", "http", "--listen", "127.0.0.1:0", "--format", "json"]);
         command.args(["--calls", &options.calls.to_string(), "--connections", "512"]);
+        // All connections of the benchmark come from one address.
+        command.args(["--connections-per-client", "512"]);
         command.args(["--queue", "1024", "--object", &object]);
         command.arg("--idl").arg(&idl);
         let mut gateway = start("the gateway", Role::Server, command)?;

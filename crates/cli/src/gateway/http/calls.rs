@@ -22,35 +22,43 @@ use super::interfaces::{Described, Interfaces};
 use super::limits::MOST_LOOKUPS;
 use super::memory::Occupied;
 use super::objects::Object;
+use super::path::Target;
 use super::problem::Problem;
+use super::shares::Shares;
 use crate::call::{ResultsJson, arguments_from_json};
 use crate::types::{Known, Source};
 
 /// Threads that may wait for servers.
-pub(super) struct Workers(Arc<Semaphore>);
+pub(super) struct Workers {
+    admitted: Arc<Semaphore>,
+    shares: Shares,
+}
 
 impl Workers {
-    /// Admits this number of jobs that run or wait.
-    pub(super) fn new(admitted: usize) -> Workers {
-        Workers(Arc::new(Semaphore::new(admitted)))
+    /// Admits a number of jobs that run or wait. At most `calls` of them run.
+    pub(super) fn new(calls: usize, admitted: usize) -> Workers {
+        let shares = Shares::new(calls, admitted);
+        Workers { admitted: Arc::new(Semaphore::new(admitted)), shares }
     }
 
     /// Runs a job that may block on another thread, and returns its result. If the future is dropped before the job
-    /// begins, the job is not run.
+    /// begins, the job is not run. The job calls `object`, and waits for a thread until `end`.
     ///
     /// # Errors
-    /// The maximum number of jobs run or wait.
+    /// The maximum number of jobs run or wait; the time ends.
     pub(super) async fn run<T: Send + 'static>(
         &self,
+        (object, end): (&Target, Deadline),
         job: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let admitted = Arc::clone(&self.0).try_acquire_owned().map_err(|_| {
+        let admitted = Arc::clone(&self.admitted).try_acquire_owned().map_err(|_| {
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many calls are running or waiting")
         })?;
+        let share = self.shares.take(object, end).await?;
         let waiting = Waiting::default();
         let is_over = Arc::clone(&waiting.is_over);
         let job = move || {
-            let _admitted = admitted;
+            let _admitted = (admitted, share);
             match is_over.load(Ordering::Relaxed) {
                 true => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the client has left")),
                 false => job(),
@@ -240,14 +248,17 @@ mod tests {
 
     #[test]
     fn a_job_whose_client_has_left_is_not_run() {
-        let runtime = Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
-        let workers = Workers::new(3);
+        let runtime =
+            Builder::new_current_thread().enable_time().max_blocking_threads(1).build().unwrap();
+        let workers = Workers::new(3, 4);
+        let target = Target::Named("A".to_owned());
+        let of = (&target, Deadline::after(Duration::from_secs(60)));
         let (release, held) = channel::<()>();
         let has_run = Arc::new(AtomicBool::new(false));
         runtime.block_on(async {
-            let mut first = Box::pin(workers.run(move || Ok(held.recv().is_ok())));
+            let mut first = Box::pin(workers.run(of, move || Ok(held.recv().is_ok())));
             let runs = Arc::clone(&has_run);
-            let mut second = Box::pin(workers.run(move || {
+            let mut second = Box::pin(workers.run(of, move || {
                 runs.store(true, Ordering::Relaxed);
                 Ok(())
             }));
@@ -261,7 +272,7 @@ mod tests {
             release.send(()).unwrap();
             assert!(matches!(first.await, Ok(true)));
             // The only thread runs jobs in order, so it has passed the second one.
-            assert!(workers.run(|| Ok(())).await.is_ok());
+            assert!(workers.run(of, || Ok(())).await.is_ok());
         });
         assert!(!has_run.load(Ordering::Relaxed));
     }

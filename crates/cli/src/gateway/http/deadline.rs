@@ -9,7 +9,7 @@ use oxorb::{CompletionStatus, Orb, Ref, SystemException};
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// Exception for a call for which no time is left.
-const NO_TIME: SystemException = SystemException::timeout(0, CompletionStatus::No);
+pub(super) const NO_TIME: SystemException = SystemException::timeout(0, CompletionStatus::No);
 
 /// End of the time of a request.
 #[derive(Clone, Copy)]

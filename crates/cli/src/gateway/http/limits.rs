@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use oxorb_dynamic::Limits;
+
 /// Maximum number of octets of a request's headers.
 pub(super) const MAX_HEADERS: usize = 32 << 10;
 
@@ -35,6 +37,24 @@ pub(super) const DRAIN: Duration = Duration::from_secs(10);
 /// Time between two signs of life on a stream of events.
 pub(super) const PULSE: Duration = Duration::from_secs(15);
 
+/// Maximum number of octets of the JSON of an answer, unless the ORB is configured otherwise.
+const MAX_TEXT: u32 = 16 << 20;
+
+/// Maximum number of octets of the values of an answer in memory, unless the ORB is configured otherwise.
+const MAX_VALUES: u32 = 64 << 20;
+
+/// Lowers default limits of the ORB. Each concurrent call may need that much memory, because a server behind the
+/// gateway may be hostile, too.
+pub(super) fn lower(limits: &mut Limits) {
+    let default = Limits::default();
+    if limits.max_text == default.max_text {
+        limits.max_text = MAX_TEXT;
+    }
+    if limits.max_memory == default.max_memory {
+        limits.max_memory = MAX_VALUES;
+    }
+}
+
 /// Options of limits.
 #[derive(Clone, clap::Args)]
 pub(super) struct LimitArgs {
@@ -42,7 +62,8 @@ pub(super) struct LimitArgs {
     /// lower it with the header Request-Timeout, in seconds
     #[arg(long, default_value_t = 10_000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Maximum number of concurrent calls; each occupies a thread
+    /// Maximum number of concurrent calls; each occupies a thread. One object has at most three quarters
+    /// of the threads, and at least one
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     calls: u16,
     /// Maximum number of calls that wait for a free thread; further requests get 503
@@ -51,6 +72,9 @@ pub(super) struct LimitArgs {
     /// Maximum number of HTTP connections; further ones wait
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     connections: u16,
+    /// Maximum number of HTTP connections of one address, or of one IPv6 network of 64 bits; further ones are closed
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    connections_per_client: u16,
     /// Maximum number of streams of events; further requests get 503
     #[arg(long, default_value_t = 64, value_name = "N")]
     streams: u16,
@@ -112,6 +136,11 @@ impl LimitArgs {
         self.connections.into()
     }
 
+    /// Returns the maximum number of connections of one client.
+    pub(super) fn connections_per_client(&self) -> usize {
+        self.connections_per_client.into()
+    }
+
     /// Returns the maximum number of streams of events.
     pub(super) fn streams(&self) -> usize {
         self.streams.into()
@@ -120,5 +149,20 @@ impl LimitArgs {
     /// Returns the maximum number of events that wait for one client.
     pub(super) fn events_queue(&self) -> usize {
         self.events_queue.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_default_limits_are_lowered() {
+        let mut limits = Limits { max_memory: 1 << 30, ..Limits::default() };
+        lower(&mut limits);
+        assert_eq!((limits.max_text, limits.max_memory), (MAX_TEXT, 1 << 30));
+        let mut limits = Limits { max_text: 1 << 10, ..Limits::default() };
+        lower(&mut limits);
+        assert_eq!((limits.max_text, limits.max_memory), (1 << 10, MAX_VALUES));
     }
 }

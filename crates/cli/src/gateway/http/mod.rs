@@ -8,6 +8,7 @@ mod deadline;
 mod description;
 mod events;
 mod guard;
+mod handshakes;
 mod interfaces;
 mod limits;
 mod listener;
@@ -17,11 +18,14 @@ mod objects;
 mod openapi;
 mod page;
 mod path;
+mod peers;
 mod problem;
+mod reload;
 mod routes;
 mod schema;
 mod serving;
 mod settings;
+mod shares;
 mod state;
 mod tls;
 mod tokens;
@@ -43,7 +47,7 @@ use calls::Workers;
 use events::Channel;
 use guard::Guard;
 use interfaces::Interfaces;
-use limits::{DRAIN, LimitArgs};
+use limits::{DRAIN, LimitArgs, lower};
 use log::Log;
 use memory::Memory;
 use objects::Objects;
@@ -65,7 +69,8 @@ Types come from --idl, or else from an Interface Repository: that of --ifr, that
 InterfaceRepository=..., or the one that each object names (_interface).
 
 Listens on addresses other than loopback only with --tokens, or with --no-tokens. Ends in order on SIGINT (Ctrl-C) or \
-SIGTERM: running requests are answered first. A second signal ends it at once.
+SIGTERM: running requests are answered first. A second signal ends it at once. SIGHUP reads the tokens and the \
+certificate again.
 
 Examples:
   oxorb gateway http --idl bank.idl --object Account=file:account.ior
@@ -144,7 +149,7 @@ struct DoorArgs {
 pub(crate) fn run(args: Args) -> Done {
     let settings = Settings::read(args.file.as_deref(), &args.objects, &args.events)?;
     let tokens = args.doors.tokens.as_deref().map(Tokens::read).transpose()?;
-    let tls = args.doors.tls()?;
+    let tls = args.doors.tls()?.map(Arc::new);
     let listener = listen(&args.listen)?;
     let address = listener.local_addr()?;
     let guard = args.doors.guard(address)?;
@@ -167,7 +172,7 @@ pub(crate) fn run(args: Args) -> Done {
         objects,
         guard,
         tokens,
-        workers: Workers::new(args.limits.admitted()),
+        workers: Workers::new(args.limits.calls(), args.limits.admitted()),
         bodies: Memory::new(args.limits.max_bodies()),
         answers: Memory::new(args.limits.max_answers()),
         streams: Arc::new(Semaphore::new(args.limits.streams())),
@@ -181,6 +186,7 @@ pub(crate) fn run(args: Args) -> Done {
     let signals = Orb::builder().build()?;
     signals.shutdown_on_signal()?;
     orb.reload_security_on_signal()?;
+    reload::on_signal(&gateway, tls.as_ref())?;
     let serving = Serving::start(listener, Arc::clone(&gateway), tls)?;
     let url = format!("{scheme}://{address}");
     let told = match args.format {
@@ -216,6 +222,7 @@ impl Args {
     fn builder(&self, settings: &Settings) -> Builder {
         let time = self.limits.call_time();
         let builder = Orb::builder().connect_timeout(time).round_trip_timeout(time);
+        let builder = builder.configure(|options| lower(&mut options.limits.cdr));
         let host = self.events_host.as_str();
         match (settings.events.is_empty(), host.contains(':') && !host.starts_with('[')) {
             (true, _) => builder,

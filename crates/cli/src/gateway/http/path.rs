@@ -24,7 +24,7 @@ pub(super) enum Resource {
 }
 
 /// Object of a request.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Target {
     /// Name of an object that the gateway offers.
     Named(String),

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{
-    self, ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONNECTION, CONTENT_SECURITY_POLICY,
-    CONTENT_TYPE, HeaderValue, REFERRER_POLICY, TRANSFER_ENCODING, VARY, X_CONTENT_TYPE_OPTIONS,
+    self, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONNECTION,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, TRANSFER_ENCODING, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use serde_json::json;
@@ -19,7 +20,7 @@ use super::content::{Answer, Content, EVENT_STREAM, empty, events, json as json_
 use super::deadline::Deadline;
 use super::listener::EventStream;
 use super::memory::Occupied;
-use super::path::{Resource, resource};
+use super::path::{Resource, Target, resource};
 use super::problem::Problem;
 use super::state::Gateway;
 use super::{description, log, openapi, page};
@@ -88,9 +89,7 @@ pub(super) async fn answer(
 /// Returns the name of the client's token, if tokens are required.
 fn admit(gateway: &Gateway, request: &Request<Incoming>) -> Result<Option<String>, Problem> {
     match &gateway.tokens {
-        Some(tokens) if !is_open(request) => {
-            Ok(tokens.admit(request.headers())?.map(str::to_owned))
-        }
+        Some(tokens) if !is_open(request) => tokens.admit(request.headers()),
         _ => Ok(None),
     }
 }
@@ -120,16 +119,18 @@ async fn route(
         Resource::Objects => {
             readable(request.method())?;
             let end = end(gateway, request.headers())?;
-            work(gateway, move |gateway| description::list(&gateway.objects, end)).await
+            let list = move |gateway: &Gateway| description::list(&gateway.objects, end);
+            work(gateway, (&all(), end), list).await
         }
         Resource::Object(target) => {
             readable(request.method())?;
             let end = end(gateway, request.headers())?;
+            let of = target.clone();
             let describe = move |gateway: &Gateway| {
                 let object = target.find(&gateway.objects, end)?;
                 description::of(&object, &gateway.interfaces, end)
             };
-            work(gateway, describe).await
+            work(gateway, (&of, end), describe).await
         }
         Resource::Member(target, member) => {
             let usage = usage(request.method())?;
@@ -137,11 +138,12 @@ async fn route(
             let (body, memory) = body(gateway, request).await?;
             let defaults = gateway.defaults;
             let wanted = Wanted { member, usage, body, _memory: memory, end, defaults };
+            let of = target.clone();
             let called = move |gateway: &Gateway| {
                 let object = target.find(&gateway.objects, end)?;
                 call(&gateway.orb, &gateway.interfaces, &object, &wanted)
             };
-            work(gateway, called).await
+            work(gateway, (&of, end), called).await
         }
         Resource::Channels => {
             readable(request.method())?;
@@ -155,18 +157,26 @@ async fn route(
         Resource::OpenApi => {
             readable(request.method())?;
             let end = end(gateway, request.headers())?;
-            work(gateway, move |gateway| openapi::document(gateway, end)).await
+            let document = move |gateway: &Gateway| openapi::document(gateway, end);
+            work(gateway, (&all(), end), document).await
         }
     }
 }
 
-/// Runs a job that may call objects on a thread outside the HTTP runtime.
+/// Returns the target that stands for all objects, because requests about them have one share of the threads.
+fn all() -> Target {
+    Target::Named(String::new())
+}
+
+/// Runs a job that may call objects on a thread outside the HTTP runtime. `object` is the object that it calls, and the
+/// end of its time.
 async fn work(
     gateway: &Arc<Gateway>,
+    object: (&Target, Deadline),
     job: impl FnOnce(&Gateway) -> Result<Answer, Problem> + Send + 'static,
 ) -> Result<Answer, Problem> {
     let shared = Arc::clone(gateway);
-    gateway.workers.run(move || job(&shared)).await
+    gateway.workers.run(object, move || job(&shared)).await
 }
 
 /// Starts a stream of events.
@@ -294,6 +304,8 @@ fn finish(headers: &mut HeaderMap, origin: Option<HeaderValue>, is_last: bool) {
     }
     if let Some(origin) = origin {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        let readable = HeaderValue::from_static("allow, retry-after, www-authenticate");
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, readable);
         headers.insert(VARY, HeaderValue::from_static("origin"));
     }
     if is_last {

@@ -15,7 +15,9 @@ use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::connection;
+use super::handshakes::Handshakes;
 use super::limits::DRAIN;
+use super::peers::{PeerConnection, Peers};
 use super::state::Gateway;
 use super::tls::Tls;
 
@@ -33,7 +35,7 @@ impl Serving {
     pub(super) fn start(
         listener: StdListener,
         gateway: Arc<Gateway>,
-        tls: Option<Tls>,
+        tls: Option<Arc<Tls>>,
     ) -> io::Result<Serving> {
         listener.set_nonblocking(true)?;
         let runtime = Builder::new_current_thread()
@@ -42,10 +44,16 @@ impl Serving {
             .max_blocking_threads(gateway.limits.calls())
             .thread_name("oxorb-http-call")
             .build()?;
+        let listener = {
+            let _runtime = runtime.enter();
+            TcpListener::from_std(listener)?
+        };
+        let time = gateway.limits.read_time();
+        let handshakes = tls.map(|tls| Handshakes::start(tls, time)).transpose()?;
         let (closing, closed) = channel(false);
         let thread =
             std::thread::Builder::new().name("oxorb-http".to_owned()).spawn(move || {
-                runtime.block_on(accept(listener, gateway, tls, closed));
+                runtime.block_on(accept(listener, gateway, handshakes, closed));
                 runtime.shutdown_timeout(DRAIN);
             })?;
         Ok(Serving { thread, closing })
@@ -61,17 +69,14 @@ impl Serving {
 
 /// Accepts connections until the gateway ends, then waits for those that are left.
 async fn accept(
-    listener: StdListener,
+    listener: TcpListener,
     gateway: Arc<Gateway>,
-    tls: Option<Tls>,
+    handshakes: Option<Handshakes>,
     closing: Receiver<bool>,
 ) {
-    let listener = match TcpListener::from_std(listener) {
-        Ok(listener) => listener,
-        Err(error) => return oxorb_terminal::output::error(&error.to_string()),
-    };
     let most = gateway.limits.connections();
     let permits = Arc::new(Semaphore::new(most));
+    let peers = Peers::new(gateway.limits.connections_per_client());
     let mut ends = closing.clone();
     let mut ends = pin!(ends.changed());
     loop {
@@ -87,10 +92,16 @@ async fn accept(
             None => break,
             Some(Err(_)) => tokio::time::sleep(PAUSE).await,
             Some(Ok((stream, peer, permit))) => {
-                let (gateway, tls, closing) = (Arc::clone(&gateway), tls.clone(), closing.clone());
+                // The connection is closed if its client has too many.
+                let Some(counted) = peers.admit(peer.ip()) else {
+                    continue;
+                };
+                let admitted = Admitted { _permit: permit, _counted: counted };
+                let (gateway, closing) = (Arc::clone(&gateway), closing.clone());
+                let handshakes = handshakes.clone();
                 tokio::spawn(async move {
-                    let _permit = permit;
-                    serve(gateway, stream, peer, tls, closing).await;
+                    let _admitted = admitted;
+                    serve(gateway, stream, peer, handshakes, closing).await;
                 });
             }
         }
@@ -98,6 +109,12 @@ async fn accept(
     drop(listener);
     let all = permits.acquire_many(most as u32);
     let _ = tokio::time::timeout(DRAIN, all).await;
+}
+
+/// Part of a connection in the limits of connections.
+struct Admitted {
+    _permit: OwnedSemaphorePermit,
+    _counted: PeerConnection,
 }
 
 /// Waits for a permit, then for a connection.
@@ -114,18 +131,52 @@ async fn serve(
     gateway: Arc<Gateway>,
     stream: TcpStream,
     peer: SocketAddr,
-    tls: Option<Tls>,
+    handshakes: Option<Handshakes>,
     closing: Receiver<bool>,
 ) {
     // Answers are written whole, so waiting for more octets only delays them.
     let _ = stream.set_nodelay(true);
-    match tls {
+    match handshakes {
         None => connection::serve(gateway, stream, peer, closing).await,
-        Some(tls) => {
-            let time = gateway.limits.read_time();
-            if let Ok(Some(stream)) = tokio::time::timeout(time, tls.accept(stream)).await {
+        Some(handshakes) => {
+            let handshake = before_end(handshakes.accept(stream), closing.clone()).await;
+            if let Some(stream) = handshake {
                 connection::serve(gateway, stream, peer, closing).await;
             }
         }
+    }
+}
+
+/// Returns the result of a future; `None` if the gateway ends first.
+async fn before_end<T>(
+    done: impl Future<Output = Option<T>>,
+    mut closing: Receiver<bool>,
+) -> Option<T> {
+    let mut done = pin!(done);
+    let mut closing = pin!(closing.changed());
+    poll_fn(|cx| match closing.as_mut().poll(cx) {
+        Poll::Ready(_) => Poll::Ready(None),
+        Poll::Pending => done.as_mut().poll(cx),
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    #[test]
+    fn a_handshake_does_not_delay_the_end() {
+        let mut cx = Context::from_waker(Waker::noop());
+        let (closing, closed) = channel(false);
+        let mut completed = pin!(before_end(ready(Some(7)), closed.clone()));
+        assert_eq!(completed.as_mut().poll(&mut cx), Poll::Ready(Some(7)));
+        let mut waiting = pin!(before_end(pending::<Option<i32>>(), closed));
+        assert_eq!(waiting.as_mut().poll(&mut cx), Poll::Pending);
+        closing.send(true).unwrap();
+        assert_eq!(waiting.as_mut().poll(&mut cx), Poll::Ready(None));
     }
 }

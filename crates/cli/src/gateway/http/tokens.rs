@@ -1,26 +1,21 @@
 //! Bearer tokens of clients.
 
 use std::hint::black_box;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
+use oxorb_sys::sync::Mutex;
 
 use super::problem::Problem;
-use crate::input;
-use oxorb_terminal::output::{Failed, because};
-
-/// Minimum number of characters of a token, so that nobody guesses it.
-const SHORTEST: usize = 16;
+use crate::token::{self, Token};
+use oxorb_terminal::output::Failed;
 
 /// Tokens that admit clients.
-pub(super) struct Tokens(Vec<Token>);
-
-struct Token {
-    secret: Vec<u8>,
-    /// Name of the client, for the log.
-    name: Option<String>,
+pub(super) struct Tokens {
+    path: PathBuf,
+    known: Mutex<Arc<Vec<Token>>>,
 }
 
 impl Tokens {
@@ -29,35 +24,25 @@ impl Tokens {
     /// # Errors
     /// Other users can read or change the file; a token is too short; there is none.
     pub(super) fn read(path: &Path) -> Result<Tokens, Failed> {
-        private(path, "the tokens")?;
-        let text = input::file(path, "a list of tokens").map_err(because)?;
-        let at = |line: usize, what: &str| because(format!("{}:{line}: {what}", path.display()));
-        let mut tokens = Vec::new();
-        for (line, text) in (1..).zip(text.lines()) {
-            let text = text.trim();
-            if text.is_empty() || text.starts_with('#') {
-                continue;
-            }
-            let (secret, name) = match text.split_once(char::is_whitespace) {
-                Some((secret, name)) => (secret, Some(name.trim().to_owned())),
-                None => (text, None),
-            };
-            if secret.len() < SHORTEST {
-                return Err(at(line, &format!("a token has at least {SHORTEST} characters")));
-            }
-            if !secret.bytes().all(|octet| octet.is_ascii_graphic()) {
-                return Err(at(line, "a token consists of printable ASCII characters"));
-            }
-            tokens.push(Token { secret: secret.into(), name });
-        }
-        match tokens.is_empty() {
-            true => Err(because(format!("{}: there is no token", path.display()))),
-            false => Ok(Tokens(tokens)),
-        }
+        Ok(Tokens::new(path, token::read(path)?))
+    }
+
+    fn new(path: &Path, known: Vec<Token>) -> Tokens {
+        Tokens { path: path.to_owned(), known: Mutex::new(Arc::new(known)) }
+    }
+
+    /// Reads the file again. If that fails, the known tokens stay in use.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub(super) fn reload(&self) -> Result<(), Failed> {
+        let known = Arc::new(token::read(&self.path)?);
+        *self.known.lock() = known;
+        Ok(())
     }
 
     /// Returns the name of the client whose token a request carries.
-    pub(super) fn admit(&self, headers: &HeaderMap) -> Result<Option<&str>, Problem> {
+    pub(super) fn admit(&self, headers: &HeaderMap) -> Result<Option<String>, Problem> {
         let mut given = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (given.next(), given.next()) else {
             return Err(Problem::unauthorized("Bearer", "this gateway requires a bearer token"));
@@ -66,15 +51,16 @@ impl Tokens {
             Some((scheme, secret)) if scheme.eq_ignore_ascii_case(SCHEME) => secret.trim_ascii(),
             _ => &[],
         };
+        let known = Arc::clone(&self.known.lock());
         // Compare with every token, so that the time does not depend on which one matches.
         let mut admitted = None;
-        for token in &self.0 {
-            if is_same(&token.secret, secret) {
+        for token in known.iter() {
+            if is_same(token.secret.as_bytes(), secret) {
                 admitted = Some(token);
             }
         }
         match admitted {
-            Some(token) => Ok(token.name.as_deref()),
+            Some(token) => Ok(token.name.clone()),
             None => Err(Problem::unauthorized(
                 "Bearer error=\"invalid_token\"",
                 "the token is not known to this gateway",
@@ -96,20 +82,6 @@ fn is_same(secret: &[u8], given: &[u8]) -> bool {
     black_box(difference) == 0
 }
 
-/// Refuses a file that users other than its owner can read or change, and one of another user.
-pub(super) fn private(path: &Path, what: &str) -> Result<(), Failed> {
-    let at = |what: &dyn std::fmt::Display| because(format!("{}: {what}", path.display()));
-    let file = path.metadata().map_err(|error| at(&error))?;
-    if file.permissions().mode() & 0o077 != 0 {
-        return Err(at(&format_args!("other users can read or change {what}: chmod 600")));
-    }
-    let own = oxorb_sys::unix::own_credentials().uid;
-    match file.uid() == own || file.uid() == 0 {
-        true => Ok(()),
-        false => Err(at(&format_args!("{what} belong to user {}", file.uid()))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +89,7 @@ mod tests {
 
     const ADA: &str = "0123456789abcdef";
 
-    fn admitted<'t>(tokens: &'t Tokens, header: &'static str) -> Option<Option<&'t str>> {
+    fn admitted(tokens: &Tokens, header: &'static str) -> Option<Option<String>> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_static(header));
         tokens.admit(&headers).ok()
@@ -126,8 +98,10 @@ mod tests {
     #[test]
     fn only_a_whole_token_admits() {
         let named = Token { secret: ADA.into(), name: Some("ada".to_owned()) };
-        let tokens = Tokens(vec![named, Token { secret: "fedcba9876543210".into(), name: None }]);
-        assert_eq!(admitted(&tokens, "Bearer 0123456789abcdef"), Some(Some("ada")));
+        let unnamed = Token { secret: "fedcba9876543210".into(), name: None };
+        let tokens = Tokens::new(Path::new("tokens.txt"), vec![named, unnamed]);
+        let ada = Some(Some("ada".to_owned()));
+        assert_eq!(admitted(&tokens, "Bearer 0123456789abcdef"), ada);
         assert_eq!(admitted(&tokens, "bearer  fedcba9876543210 "), Some(None));
         for wrong in ["Bearer 0123456789abcde", "Bearer 0123456789abcdef0", "Bearer ", "Basic x"] {
             assert_eq!(admitted(&tokens, wrong), None, "{wrong}");

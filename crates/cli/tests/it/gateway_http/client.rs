@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use oxorb_testkit::patience::is_over;
 use serde_json::Value;
 
 use super::LIMIT;
@@ -96,7 +97,7 @@ pub(super) fn until<T>(what: &str, mut asked: impl FnMut() -> Option<T>) -> T {
         if let Some(answer) = asked() {
             return answer;
         }
-        assert!(begin.elapsed() < LIMIT, "not so until the limit: {what}");
+        assert!(!is_over(begin, LIMIT), "not so until the limit: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

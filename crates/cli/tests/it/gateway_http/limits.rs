@@ -1,9 +1,11 @@
-//! Limits on the time and memory that clients and servers cost.
+//! Limits on the time, memory and connections that clients and servers cost.
+
+use std::io::{Read as _, Write as _};
 
 use serde_json::json;
 
 use super::Bank;
-use super::client::ask;
+use super::client::{Reply, ask, connect, exchange, until};
 use super::relay::Relay;
 
 const JSON: &str = "Content-Type: application/json\r\n";
@@ -52,4 +54,51 @@ fn queries_about_an_interface_end_with_the_time_of_the_request() {
     let document = ask(&bank.address, "GET", "/openapi.json", &hurry, "").json();
     let has = |path: &str| document["paths"].get(path).is_some();
     assert!(has("/objects/Account/withdraw") && !has("/objects/Relayed/withdraw"), "{document}");
+}
+
+#[test]
+fn a_client_has_a_limited_number_of_connections() {
+    // An idle connection stays open for the time for headers.
+    let limits = ["--connections-per-client", "1", "--read-timeout", "3600000"];
+    let bank = Bank::open("http-per-client", &limits);
+    let request = format!("GET /objects/Account/balance HTTP/1.1\r\nHost: {}\r\n", bank.address);
+    let mut first = connect(&bank.address);
+    first.write_all(format!("{request}\r\n").as_bytes()).unwrap();
+    // The connection is open once there is an answer, and stays open.
+    let mut part = [0; 1000];
+    let count = first.read(&mut part).expect("an answer");
+    assert!(part[..count].starts_with(b"HTTP/1.1 200 OK"));
+    let last = format!("{request}Connection: close\r\n\r\n");
+    assert_eq!(exchange(&bank.address, last.as_bytes()), "");
+    drop(first);
+    let answer = until("an answer", || {
+        let answer = exchange(&bank.address, last.as_bytes());
+        (!answer.is_empty()).then_some(answer)
+    });
+    assert_eq!(Reply::parse(&answer).json(), json!(100));
+}
+
+#[test]
+fn a_server_that_does_not_answer_leaves_threads_for_others() {
+    let relay = Relay::new();
+    let option = relay.option();
+    let limits = ["--calls", "4", "--queue", "4", "--timeout", "3600000"];
+    let bank = Bank::open("http-hung", &[&["--object", &option][..], &limits[..]].concat());
+    // As many calls as may run or wait.
+    let hung = [(); 8].map(|()| {
+        let address = bank.address.clone();
+        std::thread::spawn(move || {
+            ask(&address, "POST", "/objects/Relayed/withdraw", JSON, "[5]").status
+        })
+    });
+    let call = relay.accept();
+    // The object has a share of six, so two calls are refused.
+    until("refused calls", || {
+        (hung.iter().filter(|call| call.is_finished()).count() == 2).then_some(())
+    });
+    assert_eq!(bank.post("withdraw", "[1]").json(), json!(1));
+    relay.forward(call, &bank.port);
+    let mut statuses = hung.map(|call| call.join().unwrap());
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 200, 200, 200, 200, 200, 503, 503]);
 }

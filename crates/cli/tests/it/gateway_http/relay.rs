@@ -4,6 +4,10 @@ use std::io::copy;
 use std::net::{TcpListener, TcpStream};
 use std::thread::spawn;
 
+use oxorb_testkit::watchdog;
+
+use super::LIMIT;
+
 /// Server that forwards calls when a test permits it. Until then, they run and have no reply.
 pub(super) struct Relay(TcpListener);
 
@@ -20,6 +24,7 @@ impl Relay {
 
     /// Waits until a call begins.
     pub(super) fn accept(&self) -> TcpStream {
+        let _guard = watchdog(LIMIT);
         self.0.accept().expect("a connection").0
     }
 

@@ -55,6 +55,15 @@ impl Content {
         }
     }
 
+    /// Returns the octets if they are known.
+    #[cfg(test)]
+    pub(super) fn known(self) -> Option<Bytes> {
+        match self.octets {
+            Octets::Known(octets) => Some(octets),
+            Octets::Events(_) => None,
+        }
+    }
+
     /// Keeps the memory occupied, and the request running, until the body is sent.
     pub(super) fn hold(&mut self, mut running: Option<Running>, memory: Option<Occupied>) {
         if let Some(running) = &mut running {

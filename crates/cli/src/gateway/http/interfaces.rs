@@ -12,7 +12,7 @@ use oxorb_ifr::types::{Interface, Types};
 use super::deadline::Deadline;
 use crate::call::is_answer;
 use crate::types::{IdlArgs, Source};
-use oxorb_terminal::output::Failed;
+use oxorb_terminal::output::{Failed, because};
 
 /// Maximum number of interfaces to query with `_is_a` for an object that does not name its interface.
 const MOST_ASKED: usize = 64;
@@ -33,21 +33,30 @@ pub(super) struct Interfaces {
 
 impl Interfaces {
     /// Takes the types from IDL files, or else from the repository `given`, or else from the initial reference.
+    ///
+    /// # Errors
+    /// An IDL file cannot be compiled; a repository that the user names cannot be reached.
     pub(super) fn new(orb: &Orb, idl: &IdlArgs, given: Option<&str>) -> Result<Interfaces, Failed> {
         let (source, is_given) = match given {
             _ if !idl.files.is_empty() => (Source::Idl(Box::new(idl.load()?)), true),
             Some(reference) => (Source::Repository(Source::repository(orb, reference)?), true),
-            None => match initial(orb) {
+            None => match initial(orb)? {
                 Some(repository) => (Source::Repository(repository), true),
                 None => (Source::Idl(Box::new(Types::new(Model::default()))), false),
             },
         };
+        if let Source::Repository(repository) = &source {
+            // No query was necessary so far if the reference names its interface.
+            repository.validate_connection().map_err(|failure| {
+                because(format!("the Interface Repository cannot be reached: {failure}"))
+            })?;
+        }
         source.register_values(orb);
         Ok(Interfaces { source: Arc::new(source), is_given })
     }
 
-    /// Reports whether IDL files declare an interface that the settings name. A repository is not queried for it, because
-    /// it may be out of reach at the start.
+    /// Checks that IDL files declare an interface that the settings name. A repository is not queried for it, because it
+    /// may learn the interface later.
     ///
     /// # Errors
     /// The IDL files do not declare it.
@@ -109,9 +118,23 @@ fn own(
     Ok(interface.map(|interface| Described { interface, source }))
 }
 
-fn initial(orb: &Orb) -> Option<RepositoryRef> {
-    let found = orb.resolve_initial_references(INITIAL_NAME).ok()?;
-    found.narrow::<RepositoryRef>().ok()?
+/// Returns the repository of the initial references.
+///
+/// # Errors
+/// The user names a repository, and it cannot be reached. A default for all initial references names none.
+fn initial(orb: &Orb) -> Result<Option<RepositoryRef>, Failed> {
+    let is_named = orb.list_initial_services().iter().any(|name| name == INITIAL_NAME);
+    let found = orb.resolve_initial_references(INITIAL_NAME).map_err(|error| error.to_string());
+    let narrowed = found.and_then(|found| {
+        let narrowed = found.narrow::<RepositoryRef>().map_err(|error| error.to_string())?;
+        narrowed.map(Some).ok_or_else(|| "the object is no repository".to_owned())
+    });
+    match narrowed {
+        Err(why) if is_named => {
+            Err(because(format!("the initial reference {INITIAL_NAME}: {why}")))
+        }
+        other => Ok(other.unwrap_or_default()),
+    }
 }
 
 fn in_idl(

@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
-use oxorb::{Interface as _, ObjectRef, Orb, Ref};
+use oxorb::{Interface as _, ObjectRef, Orb, Ref, SystemException};
 use oxorb_dynamic::json::{Names as _, Plain};
+use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Names, Problem as NamingProblem, stringify};
 use oxorb_sys::sync::Mutex;
 
@@ -14,6 +15,7 @@ use super::deadline::Deadline;
 use super::interfaces::{Described, Interfaces};
 use super::problem::Problem;
 use super::settings::Target;
+use crate::call::is_answer;
 use crate::name;
 use oxorb_terminal::output::{Failed, because};
 
@@ -178,19 +180,39 @@ impl Naming {
             NamingProblem::InvalidName => Problem::bad_request("this is no name of an object"),
             _ => Problem::not_found("there is no object of this name"),
         })?;
-        let mut resolved = self.resolved.lock();
-        // An object keeps its known interface as long as the name refers to the same object.
-        if let Some((since, object)) = resolved.get_mut(name)
-            && object.reference.ior() == found.reference().ior()
-        {
-            *since = Instant::now();
-            return Ok(Arc::clone(object));
+        if let Some(object) = self.same(name, found.reference()) {
+            return Ok(object);
+        }
+        if is_context(&found).map_err(Problem::system)? {
+            return Err(Problem::not_found(
+                "the name is bound to a context of names, not to an object",
+            ));
         }
         let object = Arc::new(Object::new(name, found.reference(), None));
+        let mut resolved = self.resolved.lock();
         if resolved.len() >= MOST_NAMES {
             resolved.clear();
         }
         resolved.insert(name.to_owned(), (Instant::now(), Arc::clone(&object)));
         Ok(object)
+    }
+
+    /// Returns the known object of a name if the name still refers to it, so that the object keeps its known interface.
+    fn same(&self, name: &str, found: &Ref) -> Option<Arc<Object>> {
+        let mut resolved = self.resolved.lock();
+        let (since, object) = resolved.get_mut(name)?;
+        if object.reference.ior() != found.ior() {
+            return None;
+        }
+        *since = Instant::now();
+        Some(Arc::clone(object))
+    }
+}
+
+/// Reports whether an object is a naming context. Its operations would change the Naming Service itself.
+fn is_context(object: &ObjectRef) -> Result<bool, SystemException> {
+    match object.is_a(NamingContextRef::REPOSITORY_ID) {
+        Err(exception) if is_answer(&exception) => Ok(false),
+        done => done,
     }
 }

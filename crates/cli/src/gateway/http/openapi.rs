@@ -1,4 +1,4 @@
-//! OpenAPI 3.1 document of the objects that the settings name.
+//! OpenAPI 3.1 document of the objects and event channels that the settings name.
 
 use std::sync::Arc;
 
@@ -31,8 +31,11 @@ pub(super) fn document(gateway: &Gateway, end: Deadline) -> Result<Answer, Probl
         let (source, defaults) = (&described.source, gateway.defaults);
         let names = RequestNames::new(Known { source, orb: &gateway.orb, defaults }, end);
         let mut made = Schemas::new(&names, schemas);
-        add(object, &described, &mut made, &mut paths);
+        add(object, &described, defaults, &mut made, &mut paths);
         schemas = made.into_made();
+    }
+    for name in gateway.channels.keys() {
+        paths.insert(format!("/events/{}", encode(name)), json!({ "get": receiving(name) }));
     }
     let mut components = json!({ "schemas": schemas });
     let mut document = json!({
@@ -51,10 +54,11 @@ pub(super) fn document(gateway: &Gateway, end: Deadline) -> Result<Answer, Probl
 /// Name of the schema of problem details. No key of a repository id begins like this, because no name of IDL does.
 const PROBLEM: &str = "-problem";
 
-/// Adds the paths of an object.
+/// Adds the paths of an object. With `defaults`, arguments may be left out.
 fn add(
     object: &Object,
     described: &Described,
+    defaults: bool,
     schemas: &mut Schemas<'_>,
     paths: &mut Map<String, Value>,
 ) {
@@ -75,7 +79,7 @@ fn add(
     }
     for operation in &interface.operations {
         if !operation.operation.starts_with('_') {
-            let call = calling(object, operation, schemas);
+            let call = calling(object, operation, defaults, schemas);
             paths.insert(path(&operation.operation), json!({ "post": call }));
         }
     }
@@ -100,10 +104,16 @@ fn writing(object: &Object, name: &str, write: &Signature, schemas: &mut Schemas
     })
 }
 
-fn calling(object: &Object, signature: &Signature, schemas: &mut Schemas<'_>) -> Value {
+fn calling(
+    object: &Object,
+    signature: &Signature,
+    defaults: bool,
+    schemas: &mut Schemas<'_>,
+) -> Value {
     let inputs: Map<String, Value> =
         signature.inputs().map(|param| (param.name.clone(), schemas.of(&param.ty))).collect();
-    let names: Vec<&String> = signature.inputs().map(|param| &param.name).collect();
+    let required = signature.inputs().filter(|_| !defaults);
+    let names: Vec<&String> = required.map(|param| &param.name).collect();
     let is_required = !names.is_empty();
     let arguments = json!({
         "type": "object",
@@ -124,6 +134,22 @@ fn calling(object: &Object, signature: &Signature, schemas: &mut Schemas<'_>) ->
         "tags": [object.name],
         "requestBody": body(is_required, arguments),
         "responses": responses,
+    })
+}
+
+/// Describes the stream of a channel's events.
+fn receiving(name: &str) -> Value {
+    let stream = json!({ "schema": { "type": "string" } });
+    json!({
+        "operationId": format!("{name}/events"),
+        "tags": ["events"],
+        "responses": {
+            "200": {
+                "description": "Server-sent events; the data of each is an any as JSON",
+                "content": { "text/event-stream": stream },
+            },
+            "default": failed("An error", &schema_of_problem()),
+        },
     })
 }
 

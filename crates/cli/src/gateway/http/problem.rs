@@ -7,7 +7,7 @@ use hyper::header::{ALLOW, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use oxorb::{CompletionStatus, SystemException, SystemExceptionKind as Kind};
 use oxorb_dynamic::Exception;
 use oxorb_dynamic::json::Names;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 
 use super::content::{Answer, typed};
 use crate::call::ExceptionJson;
@@ -23,27 +23,37 @@ const RETRY_SECONDS: &str = "1";
 pub(super) struct Problem {
     status: StatusCode,
     detail: String,
-    /// Repository id of the exception; `None` for errors of the gateway itself.
-    exception: Option<String>,
-    /// Further members.
-    members: Map<String, Value>,
+    /// Exception; `None` for errors of the gateway itself.
+    raised: Option<Raised>,
     /// Methods of the resource, for 405.
     allow: Option<&'static str>,
     /// Challenge for 401.
     challenge: Option<&'static str>,
 }
 
+/// Exception as part of a problem.
+#[derive(Debug)]
+struct Raised {
+    repository_id: String,
+    /// JSON object, whose members are in the order of the IDL; `None` if they cannot be written as JSON.
+    json: Option<String>,
+}
+
+/// Members of all problem details.
+#[derive(Serialize)]
+struct Details<'d> {
+    /// Repository id of the exception, which has the form of a URI with the scheme `IDL` or `RMI`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    repository_id: Option<&'d str>,
+    title: &'static str,
+    status: u16,
+    detail: &'d str,
+}
+
 impl Problem {
     /// Creates an error of the gateway itself.
     pub(super) fn new(status: StatusCode, detail: impl Display) -> Problem {
-        Problem {
-            status,
-            detail: detail.to_string(),
-            exception: None,
-            members: Map::new(),
-            allow: None,
-            challenge: None,
-        }
+        Problem { status, detail: detail.to_string(), raised: None, allow: None, challenge: None }
     }
 
     /// Creates the error of a request that is not valid.
@@ -73,21 +83,18 @@ impl Problem {
             _ => None,
         };
         let exception = plain.as_ref().unwrap_or(exception);
-        let mut members = match serde_json::to_value(ExceptionJson(exception, names)) {
-            Ok(Value::Object(members)) => members,
-            _ => Map::new(),
+        let repository_id = match exception {
+            Exception::User(user) => user.id().to_owned(),
+            Exception::Unlisted(id) => id.clone(),
+            other => other.to_system().kind.repository_id().to_owned(),
         };
-        members.remove("attempts");
+        let json = serde_json::to_string(&ExceptionJson(exception, names)).ok();
         let status = match exception {
             Exception::User(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Exception::Unlisted(_) => StatusCode::BAD_GATEWAY,
             other => status_of(&other.to_system()),
         };
-        Problem {
-            exception: members.get("exception").and_then(Value::as_str).map(str::to_owned),
-            members,
-            ..Problem::new(status, exception)
-        }
+        Problem { raised: Some(Raised { repository_id, json }), ..Problem::new(status, exception) }
     }
 
     /// Creates the error of a system exception.
@@ -97,17 +104,20 @@ impl Problem {
 
     /// Returns the answer to the client.
     pub(super) fn into_answer(self) -> Answer {
-        let mut document = Map::new();
-        if let Some(exception) = self.exception {
-            // A repository id has the form of a URI with the scheme `IDL` or `RMI`.
-            document.insert("type".to_owned(), json!(exception));
+        let mut octets = serde_json::to_vec(&Details {
+            repository_id: self.raised.as_ref().map(|raised| raised.repository_id.as_str()),
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+        })
+        .unwrap_or_default();
+        // The members of both objects become those of one.
+        if let Some(json) = self.raised.and_then(|raised| raised.json)
+            && octets.pop() == Some(b'}')
+        {
+            octets.push(b',');
+            octets.extend_from_slice(json.strip_prefix('{').unwrap_or("}").as_bytes());
         }
-        let title = self.status.canonical_reason().unwrap_or("Error");
-        document.insert("title".to_owned(), json!(title));
-        document.insert("status".to_owned(), json!(self.status.as_u16()));
-        document.insert("detail".to_owned(), json!(self.detail));
-        document.extend(self.members);
-        let octets = serde_json::to_vec(&document).unwrap_or_default();
         let mut answer = typed(self.status, MEDIA_TYPE, octets.into());
         let headers = answer.headers_mut();
         if self.status == StatusCode::SERVICE_UNAVAILABLE {
@@ -153,6 +163,8 @@ fn status_of(exception: &SystemException) -> StatusCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oxorb_dynamic::TypeCode;
+    use oxorb_dynamic::json::Plain;
 
     #[test]
     fn an_exception_is_an_error_of_the_request_only_if_nothing_ran() {
@@ -161,5 +173,22 @@ mod tests {
         assert_eq!(status(Kind::Marshal, CompletionStatus::Yes), StatusCode::BAD_GATEWAY);
         assert_eq!(status(Kind::Timeout, CompletionStatus::Maybe), StatusCode::GATEWAY_TIMEOUT);
         assert_eq!(status(Kind::ObjectNotExist, CompletionStatus::No), StatusCode::NOT_FOUND);
+    }
+
+    #[test]
+    fn members_of_an_exception_follow_the_details_in_the_order_of_the_idl() {
+        let members = [("to", TypeCode::STRING), ("at", TypeCode::LONG)];
+        let sold = TypeCode::exception("IDL:shop/Sold:1.0", "Sold", members);
+        let json = serde_json::json!({ "to": "Ada", "at": 7 });
+        let value = oxorb_dynamic::json::from_json(&json, &sold, &Plain).unwrap();
+        let problem = Problem::raised(&Exception::user(sold, value).unwrap(), &Plain);
+        let octets = problem.into_answer().into_body().known().unwrap();
+        let text = String::from_utf8(octets.to_vec()).unwrap();
+        let places =
+            ["type", "title", "status", "detail", "exception", "name", "members", "to", "at"]
+                .map(|name| text.find(&format!("\"{name}\":")).unwrap_or_else(|| panic!("{text}")));
+        assert!(places.is_sorted(), "{text}");
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["exception"], json["type"]);
     }
 }

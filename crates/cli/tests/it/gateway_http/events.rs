@@ -34,6 +34,8 @@ fn every_client_learns_that_a_channel_is_gone_but_not_its_address() {
     let (_gateway, said) = started(&args, "url");
     let address = said["url"].as_str().and_then(|url| url.strip_prefix("http://"));
     let address = address.expect("plain HTTP");
+    let document = client::ask(address, "GET", "/openapi.json", "", "").json();
+    assert!(document["paths"]["/events/plant"]["get"].is_object(), "{document}");
     let head = client::ask(address, "HEAD", "/events/plant", "", "");
     assert_eq!((head.status, head.field("content-type")), (200, Some("text/event-stream")));
     let streams = [(); 2].map(|()| {
@@ -45,6 +47,18 @@ fn every_client_learns_that_a_channel_is_gone_but_not_its_address() {
     });
     drop(streams);
     orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn streams_beyond_the_limit_are_refused() {
+    let mut args = vec!["gateway", "http", "--listen", "127.0.0.1:0", "--format", "json"];
+    args.extend(["--streams", "1", "--events", "plant=corbaloc::127.0.0.1:1/Plant"]);
+    let (_gateway, said) = started(&args, "url");
+    let address = said["url"].as_str().and_then(|url| url.strip_prefix("http://"));
+    let address = address.expect("plain HTTP");
+    let mut lines = listen(address, "plant");
+    assert!(lines.any(|line| line.contains("text/event-stream")));
+    client::ask(address, "GET", "/events/plant", "", "").problem(503);
 }
 
 #[test]

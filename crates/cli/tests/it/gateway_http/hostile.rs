@@ -132,6 +132,8 @@ fn other_hosts_and_pages_are_refused() {
     let allowed = raw(page, "GET");
     let origin = Some("https://page.example");
     assert_eq!((allowed.status, allowed.field("access-control-allow-origin")), (200, origin));
+    let readable = allowed.field("access-control-expose-headers");
+    assert!(readable.is_some_and(|fields| fields.contains("retry-after")), "{allowed:?}");
     let asked = raw(page, "OPTIONS");
     assert_eq!((asked.status, asked.field("access-control-allow-methods").is_some()), (204, true));
     raw("Host: localhost\r\n", "OPTIONS").problem(405);

@@ -29,6 +29,7 @@ function shown(text) {
   }
 }
 
+// Sends a request, and shows its answer. Returns the JSON of an answer that is no error.
 async function send(method, path, body) {
   element("status").textContent = method + " " + path;
   element("answer").textContent = "";
@@ -36,8 +37,56 @@ async function send(method, path, body) {
     const answer = await ask(method, path, body);
     element("status").textContent = answer.status;
     element("answer").textContent = shown(answer.text);
+    return answer.ok && answer.text ? JSON.parse(answer.text) : undefined;
   } catch (error) {
     element("status").textContent = String(error);
+    return undefined;
+  }
+}
+
+const numbers = ["octet", "short", "unsigned short", "long", "unsigned long", "long long", "unsigned long long", "float",
+  "double", "long double"];
+
+// Returns an example of a value, from the JSON of its type.
+function example(type, state = { known: new Map(), open: new Set(), left: 1000 }) {
+  state.left -= 1;
+  if (state.left < 0 || state.open.has(type)) return null;
+  if (typeof type === "string") return exampleOfName(type);
+  if (type?.kind === "recursive") return example(state.known.get(type.id) ?? null, state);
+  if (type?.id) state.known.set(type.id, type);
+  state.open.add(type);
+  const value = exampleOfObject(type, state);
+  state.open.delete(type);
+  return value;
+}
+
+function exampleOfName(type) {
+  if (type.startsWith("sequence<") || type.endsWith("]")) return [];
+  if (type.startsWith("string") || type.startsWith("wstring")) return "";
+  if (type.startsWith("fixed<")) return "0";
+  if (type === "char" || type === "wchar") return " ";
+  if (type === "boolean") return false;
+  return numbers.includes(type) ? 0 : null;
+}
+
+function exampleOfObject(type, state) {
+  const members = type?.members ?? [];
+  const values = (some) => Object.fromEntries(some.map((member) => [member.name, example(member.type, state)]));
+  switch (type?.kind) {
+    case "typedef":
+      return example(type.type, state);
+    case "sequence":
+    case "array":
+      return [];
+    case "enum":
+      return members[0] ?? null;
+    case "struct":
+      return values(members);
+    case "union":
+      return values(members.slice(0, 1));
+    default:
+      // References and valuetypes may be null. An any without a value is null, too.
+      return null;
   }
 }
 
@@ -59,8 +108,8 @@ function operation(parent, url, known) {
   const details = added(parent, "details");
   added(details, "summary", known.idl);
   const inputs = known.parameters.filter((parameter) => parameter.direction !== "out");
-  const example = Object.fromEntries(inputs.map((parameter) => [parameter.name, null]));
-  const body = input(details, "Arguments of " + known.name, JSON.stringify(example, null, 2));
+  const values = Object.fromEntries(inputs.map((parameter) => [parameter.name, example(parameter.type)]));
+  const body = input(details, "Arguments of " + known.name, JSON.stringify(values, null, 2));
   const path = url + "/" + encodeURIComponent(known.name);
   button(details, "Call", () => send("POST", path, body.value));
 }
@@ -71,7 +120,7 @@ function attribute(parent, url, known) {
   const path = url + "/" + encodeURIComponent(known.name);
   button(details, "Read", () => send("GET", path));
   if (known.readonly) return;
-  const body = input(details, "Value of " + known.name, "null");
+  const body = input(details, "Value of " + known.name, JSON.stringify(example(known.type), null, 2));
   button(details, "Set", () => send("PUT", path, body.value));
 }
 
@@ -80,13 +129,9 @@ async function choose(object) {
   members.replaceChildren();
   element("name").textContent = object.name;
   element("interface").textContent = "";
-  const answer = await ask("GET", object.url);
-  if (!answer.ok) {
-    element("status").textContent = answer.status;
-    element("answer").textContent = shown(answer.text);
-    return;
-  }
-  const described = JSON.parse(answer.text);
+  const described = await send("GET", object.url);
+  if (described === undefined) return;
+  element("answer").textContent = "";
   element("interface").textContent = described.ids.join(", ");
   described.attributes.forEach((known) => attribute(members, object.url, known));
   described.operations.forEach((known) => operation(members, object.url, known));
@@ -95,11 +140,10 @@ async function choose(object) {
 async function load() {
   const list = element("objects");
   list.replaceChildren();
-  const answer = await ask("GET", "/objects");
-  element("status").textContent = answer.status;
-  element("answer").textContent = answer.ok ? "" : shown(answer.text);
-  if (!answer.ok) return;
-  JSON.parse(answer.text).objects.forEach((object) => button(list, object.name, () => choose(object)));
+  const answer = await send("GET", "/objects");
+  if (answer === undefined) return;
+  element("answer").textContent = "";
+  answer.objects.forEach((object) => button(list, object.name, () => choose(object)));
 }
 
 element("load").addEventListener("click", load);

@@ -26,15 +26,20 @@ pub(super) fn read(
     signature: &Signature,
     known: &Known<'_>,
 ) -> Result<Vec<Dynamic>, String> {
-    let json = match given {
-        Given::Words(words) => each_word(words.iter().map(String::as_str), signature)?,
-        Given::Word(word) => each_word(std::iter::once(word), signature)?,
+    values(&json(given, signature)?, signature, known, known.defaults)
+}
+
+/// Returns the JSON of the in and inout parameters, in order. Parameters that are left out are `None`, or missing at
+/// the end.
+pub(super) fn json(given: Given<'_>, signature: &Signature) -> Result<Vec<Option<Value>>, String> {
+    match given {
+        Given::Words(words) => each_word(words.iter().map(String::as_str), signature),
+        Given::Word(word) => each_word(std::iter::once(word), signature),
         Given::Document(text) => {
             let document = document(text)?;
-            from_document(document, signature).map_err(|why| format!("--args: {why}"))?
+            from_document(document, signature).map_err(|why| format!("--args: {why}"))
         }
-    };
-    values(&json, signature, known, known.defaults)
+    }
 }
 
 /// Returns the values of the in and inout parameters, in order, from a JSON array, or from a JSON object with a member

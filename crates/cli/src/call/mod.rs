@@ -2,6 +2,7 @@
 
 mod answer;
 mod arguments;
+mod http;
 mod repository;
 mod target;
 
@@ -14,7 +15,10 @@ use oxorb_dynamic::{Dynamic, Signature};
 
 use crate::types::{IdlArgs, Known, Source};
 use oxorb_terminal::orb::{call_at, with_args};
-use oxorb_terminal::output::{Done, because, print_json};
+use oxorb_terminal::output::{Done, Failed, because, print_json};
+
+use arguments::Given;
+use http::{HttpArgs, Url};
 
 pub(crate) use answer::{ExceptionJson, ResultsJson};
 pub(crate) use arguments::from_json as arguments_from_json;
@@ -33,6 +37,9 @@ others are zero.
 Types come from --idl, or else from an Interface Repository: that of --ifr, that of -ORBInitRef \
 InterfaceRepository=..., or the one that the object itself names (_interface).
 
+The object may also be one behind an HTTP gateway (`oxorb gateway http`): http://HOST:PORT/objects/NAME, or https:, \
+for which -ORBTlsRoots FILE names the trusted authorities. The gateway knows its types.
+
 Prints the return value as JSON; with inout or out parameters, an object of returns and out. An exception is printed \
 as JSON, too, and the status is 1.
 
@@ -45,9 +52,11 @@ Examples:
   oxorb call --idl nav.idl IOR:0100... upload AQL/ '{\"format\": \"raw\"}' --defaults
   oxorb call --ifr corbaloc::host:2810/InterfaceRepository corbaloc::host:2809/Account balance
   oxorb call corbaloc::host:2809/Account balance
-  oxorb call IOR:0100... _repository_id")]
+  oxorb call IOR:0100... _repository_id
+  oxorb call http://localhost:8080/objects/Account withdraw 10
+  oxorb call --token token.txt -ORBTlsRoots ca.pem https://gateway.example/objects/Account balance")]
 pub(crate) struct Args {
-    /// Object: IOR:, corbaloc:, corbaname: or file:
+    /// Object: IOR:, corbaloc:, corbaname: or file:, or http: or https: for one behind an HTTP gateway
     reference: String,
     /// Operation, attribute, or ATTRIBUTE=VALUE
     operation: String,
@@ -78,11 +87,24 @@ pub(crate) struct Args {
     /// Send the request as a oneway, even if the IDL does not declare the operation oneway
     #[arg(long)]
     oneway: bool,
+    #[command(flatten)]
+    http: HttpArgs,
 }
 
 /// Calls the operation, and prints its results.
 pub(crate) fn run(args: Args) -> Done {
     let timeout = Duration::from_millis(args.timeout);
+    let (name, value) = match args.operation.split_once('=') {
+        Some((attribute, value)) => (attribute.trim(), Some(value)),
+        None => (args.operation.as_str(), None),
+    };
+    let wanted = target::Wanted { name, write: value.is_some() };
+    if let Some(url) = Url::parse(&args.reference) {
+        let url = url.map_err(because)?;
+        args.check_for_http()?;
+        return http::call(&url, &wanted, args.given(value)?, &args.http, timeout);
+    }
+    args.http.refuse()?;
     let orb = Orb::builder()
         .client_connections(ClientConnections::Private)
         .connect_timeout(timeout)
@@ -97,11 +119,6 @@ pub(crate) fn run(args: Args) -> Done {
     if let Some(answer) = target::implicit(object, &args.operation, &args.args) {
         return print_json(&answer?);
     }
-    let (name, value) = match args.operation.split_once('=') {
-        Some((attribute, value)) => (attribute.trim(), Some(value)),
-        None => (args.operation.as_str(), None),
-    };
-    let wanted = target::Wanted { name, write: value.is_some() };
     let interface = args.interface.as_deref();
     let (signature, source) = match args.idl.files.is_empty() {
         false => {
@@ -111,18 +128,43 @@ pub(crate) fn run(args: Args) -> Done {
         }
         true => repository::find(&orb, args.ifr.as_deref(), object, interface, &wanted)?,
     };
-    let given = match (value, &args.document) {
-        (Some(_), _) if !args.args.is_empty() || args.document.is_some() => {
-            return Err(because("an attribute is written with one value: NAME=VALUE"));
-        }
-        (Some(value), _) => arguments::Given::Word(value),
-        (None, Some(document)) => arguments::Given::Document(document),
-        (None, None) => arguments::Given::Words(&args.args),
-    };
+    let given = args.given(value)?;
     source.register_values(&orb);
     let known = Known { source: &source, orb: &orb, defaults: args.defaults };
     let values = arguments::read(given, &signature, &known).map_err(because)?;
     call(object, &signature, &values, &known, args.oneway)
+}
+
+impl Args {
+    /// Returns the arguments of the call. `value` is that of an attribute to write.
+    fn given<'a>(&'a self, value: Option<&'a str>) -> Result<Given<'a>, Failed> {
+        match (value, &self.document) {
+            (Some(_), _) if !self.args.is_empty() || self.document.is_some() => {
+                Err(because("an attribute is written with one value: NAME=VALUE"))
+            }
+            (Some(value), _) => Ok(Given::Word(value)),
+            (None, Some(document)) => Ok(Given::Document(document)),
+            (None, None) => Ok(Given::Words(&self.args)),
+        }
+    }
+
+    /// Checks that no option is given that means nothing to an HTTP gateway.
+    fn check_for_http(&self) -> Done {
+        let options = [
+            (!self.idl.files.is_empty(), "--idl"),
+            (self.ifr.is_some(), "--ifr"),
+            (self.interface.is_some(), "--interface"),
+            (self.priority.is_some(), "--priority"),
+            (self.defaults, "--defaults"),
+            (self.oneway, "--oneway"),
+        ];
+        match options.iter().find(|(is_given, _)| *is_given) {
+            Some((_, option)) => Err(because(format!(
+                "{option} does not apply to objects behind an HTTP gateway, which has options of its own"
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 fn call(

@@ -1,6 +1,6 @@
 //! Requests over HTTP/2 without negotiation ("prior knowledge", RFC 9113, 3.3).
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write};
 
 use super::{Bank, client};
 
@@ -20,18 +20,19 @@ fn literal(name: u8, value: &str) -> Vec<u8> {
     [&[name, value.len() as u8], value.as_bytes()].concat()
 }
 
-#[test]
-fn an_attribute_is_read_over_http_2() {
-    let bank = Bank::open("http-2", &[]);
-    let mut stream = client::connect(&bank.address);
+/// Reads the balance of the account; returns the encoded status, and the body.
+pub(super) fn read_balance(
+    stream: &mut (impl Read + Write),
+    authority: &str,
+) -> (Option<u8>, Vec<u8>) {
     // :method GET, :scheme http, :path, :authority
     let fields =
-        [vec![0x82, 0x86], literal(4, "/objects/Account/balance"), literal(1, &bank.address)]
-            .concat();
+        [vec![0x82, 0x86], literal(4, "/objects/Account/balance"), literal(1, authority)].concat();
     let settings = frame(4, 0, 0, &[]);
     let request = frame(HEADERS, END_STREAM | END_HEADERS, 1, &fields);
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
     stream.write_all(&[settings, request].concat()).unwrap();
+    stream.flush().unwrap();
     let (mut status, mut body) = (None, Vec::new());
     loop {
         let mut head = [0; 9];
@@ -50,10 +51,19 @@ fn an_attribute_is_read_over_http_2() {
             other => panic!("a frame of type {other}"),
         }
         if flags & END_STREAM != 0 {
-            break;
+            return (status, body);
         }
     }
-    // The indexed field `:status: 200`.
-    assert_eq!(status, Some(0x88));
+}
+
+/// Indexed field `:status: 200`.
+pub(super) const STATUS_200: u8 = 0x88;
+
+#[test]
+fn an_attribute_is_read_over_http_2() {
+    let bank = Bank::open("http-2", &[]);
+    let mut stream = client::connect(&bank.address);
+    let (status, body) = read_balance(&mut stream, &bank.address);
+    assert_eq!(status, Some(STATUS_200));
     assert_eq!(body, b"100");
 }

@@ -1,16 +1,22 @@
 //! `oxorb gateway http` before `oxorb serve`.
 
+mod call;
 mod client;
 mod events;
 mod hostile;
 mod http2;
+#[cfg(feature = "tls")]
+mod https;
 mod limits;
+mod naming;
 mod page;
 mod relay;
 mod soak;
 
 use std::process::Command;
 
+use oxorb::{Interface as _, Orb};
+use oxorb_ifr::corba::RepositoryRef;
 use oxorb_testkit::process::Process;
 use serde_json::{Value, json};
 
@@ -119,6 +125,11 @@ impl Bank {
         Bank { gateway, server, port, folder, idl, reference, address }
     }
 
+    /// Returns the URL of the account behind the gateway.
+    fn url(&self) -> String {
+        format!("http://{}/objects/Account", self.address)
+    }
+
     fn get(&self, path: &str) -> Reply {
         ask(&self.address, "GET", path, "", "")
     }
@@ -132,6 +143,20 @@ impl Bank {
         let json = "Content-Type: application/json\r\n";
         ask(&self.address, "PUT", &format!("/objects/Account/{attribute}"), json, body)
     }
+}
+
+/// Writes a file that only its owner can read.
+fn secret(folder: &Folder, name: &str, text: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let file = folder.file(name, text);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    file
+}
+
+/// Sends SIGHUP to a process.
+fn hang_up(process: &Process) {
+    let kill = Command::new("kill").args(["-HUP", &process.id().to_string()]).status();
+    assert!(kill.expect("kill is there").success());
 }
 
 #[test]
@@ -287,6 +312,63 @@ fn tokens_admit_clients() {
 }
 
 #[test]
+fn tokens_are_read_again_on_a_signal() {
+    let folder = Folder::new("http-reload");
+    let file = secret(&folder, "tokens.txt", "0123456789abcdef\n");
+    let mut bank = Bank::open("http-reloaded", &["--tokens", &file]);
+    let address = bank.address.clone();
+    let status = |token: &str| {
+        let fields = format!("Authorization: Bearer {token}\r\n");
+        ask(&address, "GET", "/objects/Account/balance", &fields, "").status
+    };
+    let (old, new) = ("0123456789abcdef", "fedcba9876543210");
+    assert_eq!((status(old), status(new)), (200, 401));
+    secret(&folder, "tokens.txt", "fedcba9876543210\n");
+    hang_up(&bank.gateway);
+    bank.gateway.wait_for_line("has read the tokens again", LIMIT);
+    assert_eq!((status(old), status(new)), (401, 200));
+    // A mistake in the file changes nothing.
+    secret(&folder, "tokens.txt", "short\n");
+    hang_up(&bank.gateway);
+    bank.gateway.wait_for_line("what was read before stays in use", LIMIT);
+    assert_eq!((status(old), status(new)), (401, 200));
+}
+
+#[test]
+fn tokens_are_read_again_although_no_message_can_be_written() {
+    let folder = Folder::new("http-mute");
+    let file = secret(&folder, "tokens.txt", "0123456789abcdef\n");
+    let shell = "exec \"$0\" \"$@\" 2>/dev/full";
+    let mut mute = Command::new("sh");
+    mute.args(["-c", shell, env!("CARGO_BIN_EXE_oxorb"), "gateway", "http", "--format", "json"]);
+    mute.args(["--listen", "127.0.0.1:0", "--tokens", &file]);
+    let mut gateway = Process::spawn(mute);
+    let line = gateway.wait_for_line("url", LIMIT);
+    let said: Value = serde_json::from_str(&line).expect("a line of JSON");
+    let address = said["url"].as_str().and_then(|url| url.strip_prefix("http://"));
+    let address = address.expect("plain HTTP");
+    for token in ["fedcba9876543210", "0123456789fedcba"] {
+        secret(&folder, "tokens.txt", &format!("{token}\n"));
+        hang_up(&gateway);
+        let fields = format!("Authorization: Bearer {token}\r\n");
+        client::until("the new token", || {
+            let reply = ask(address, "GET", "/objects", &fields, "");
+            (reply.status == 200).then_some(())
+        });
+    }
+}
+
+#[test]
+fn arguments_may_be_left_out_if_the_gateway_says_so() {
+    let bank = Bank::open("http-defaults", &["--defaults"]);
+    assert_eq!(bank.post("withdraw", "{}").json(), json!(0));
+    let document = bank.get("/openapi.json").json();
+    let body = &document["paths"]["/objects/Account/withdraw"]["post"]["requestBody"];
+    assert_eq!(body["required"], false);
+    assert_eq!(body["content"]["application/json"]["schema"]["required"], json!([]));
+}
+
+#[test]
 fn other_addresses_need_tokens() {
     let refused = run(&["gateway", "http", "--listen", "0.0.0.0:0"]);
     assert!(!refused.status.success());
@@ -306,6 +388,28 @@ fn an_interface_that_the_idl_lacks_is_an_error_at_the_start() {
     // A gateway that starts prints its URL.
     let line = gateway.wait_for_any(&["the object A: ", "url"], LIMIT);
     assert!(line.contains("the object A: "), "{line}");
+}
+
+#[test]
+fn a_repository_that_is_out_of_reach_is_an_error_at_the_start() {
+    let orb = Orb::builder().build().unwrap();
+    let url = "corbaloc::127.0.0.1:1/Repository";
+    let mut ior = orb.string_to_object(url).unwrap().reference().ior().clone();
+    // This reference names its interface, so no query for the interface reveals that nobody listens.
+    ior.type_id = RepositoryRef::REPOSITORY_ID.to_owned();
+    let typed = ior.to_string();
+    let initial = [url, &typed].map(|reference| format!("InterfaceRepository={reference}"));
+    for (option, value) in
+        [("-ORBInitRef", &initial[0]), ("-ORBInitRef", &initial[1]), ("--ifr", &typed)]
+    {
+        let mut args = vec!["gateway", "http", "--listen", "127.0.0.1:0", "--format", "json"];
+        args.extend([option, value]);
+        let mut gateway = Process::spawn(command(&args));
+        // A gateway that starts prints its URL.
+        let line = gateway.wait_for_any(&["Repository", "url"], LIMIT);
+        assert!(line.contains("Repository"), "{option} {value}: {line}");
+    }
+    orb.shutdown(true).unwrap();
 }
 
 #[test]

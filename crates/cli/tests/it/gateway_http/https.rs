@@ -1,0 +1,145 @@
+//! HTTPS of the gateway, and `oxorb call` over it.
+
+use std::fs;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use super::client::{self, Reply};
+use super::{Bank, LIMIT, hang_up, http2};
+use crate::common::{Folder, run, text};
+
+/// Makes an authority, and a certificate for `localhost`; returns their folder.
+fn certificates(folder: &Folder, name: &str) -> String {
+    let path = folder.path(name);
+    let made = run(&["cert", "new", "--dir", &path, "--host", "localhost"]);
+    assert!(made.status.success(), "{made:?}");
+    path
+}
+
+/// Starts a gateway with a certificate, whose key is in the same file.
+fn open(test: &str, server: &str) -> Bank {
+    Bank::open(test, &["--certificate", server, "--key", server])
+}
+
+/// Connects to a gateway, and offers one protocol.
+fn connect(
+    address: &str,
+    roots: &str,
+    protocol: &[u8],
+) -> StreamOwned<ClientConnection, TcpStream> {
+    let mut store = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(roots).expect("a file") {
+        store.add(certificate.expect("PEM")).expect("a certificate");
+    }
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(store)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![protocol.to_vec()];
+    let name = ServerName::try_from("localhost").expect("a name");
+    let tls = ClientConnection::new(Arc::new(config), name).expect("a client");
+    StreamOwned::new(tls, client::connect(address))
+}
+
+/// Returns the URL of the account behind a gateway whose certificate is for `localhost`.
+fn url(bank: &Bank) -> String {
+    let port = bank.address.rsplit_once(':').expect("a port").1;
+    format!("https://localhost:{port}/objects/Account")
+}
+
+#[test]
+fn requests_over_tls_are_answered_with_both_versions_of_http() {
+    let folder = Folder::new("https-versions");
+    let made = certificates(&folder, "made");
+    let (server, roots) = (format!("{made}/server.pem"), format!("{made}/ca.pem"));
+    let bank = open("https-versions-bank", &server);
+    let mut stream = connect(&bank.address, &roots, b"http/1.1");
+    let request =
+        "GET /objects/Account/balance HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    stream.write_all(request.as_bytes()).expect("a handshake");
+    let (mut answer, mut part) = (Vec::new(), [0; 4096]);
+    loop {
+        match stream.read(&mut part) {
+            Ok(0) => break,
+            Ok(count) => answer.extend_from_slice(&part[..count]),
+            // The gateway may end the connection without an alert.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset
+                ) =>
+            {
+                break;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!(Reply::parse(&text(&answer)).json(), 100);
+    assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+
+    let mut stream = connect(&bank.address, &roots, b"h2");
+    let (status, body) = http2::read_balance(&mut stream, "localhost");
+    assert_eq!((status, body), (Some(http2::STATUS_200), b"100".to_vec()));
+    assert_eq!(stream.conn.alpn_protocol(), Some(&b"h2"[..]));
+
+    // Handshakes have a thread of their own, so that they delay no request.
+    let threads = fs::read_dir(format!("/proc/{}/task", bank.gateway.id())).expect("a process");
+    let mut names =
+        threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("comm")).ok());
+    assert!(names.any(|name| name.trim() == "oxorb-http-tls"));
+}
+
+#[test]
+fn an_object_is_called_over_https_if_its_gateway_is_trusted() {
+    let folder = Folder::new("https-call");
+    let made = certificates(&folder, "made");
+    let other = certificates(&folder, "other");
+    let bank = open("https-call-bank", &format!("{made}/server.pem"));
+    let url = url(&bank);
+    let roots = format!("{made}/ca.pem");
+    let called = run(&["call", "-ORBTlsRoots", &roots, &url, "withdraw", "10"]);
+    assert_eq!((called.status.code(), text(&called.stdout)), (Some(0), "10\n".to_owned()));
+    let raised = run(&["call", "-ORBTlsRoots", &roots, &url, "withdraw", "1000"]);
+    assert_eq!(raised.status.code(), Some(1), "{raised:?}");
+    assert!(text(&raised.stdout).contains("IDL:bank/Overdrawn:1.0"), "{raised:?}");
+    let by_address = url.replace("localhost", "127.0.0.1");
+    let foreign = format!("{other}/ca.pem");
+    let untrusted: [(&[&str], &str); 3] = [
+        (&["call", &url, "balance"], "-ORBTlsRoots"),
+        (&["call", "-ORBTlsRoots", &foreign, &url, "balance"], "not its authority's"),
+        (&["call", "-ORBTlsRoots", &roots, &by_address, "balance"], "not for 127.0.0.1"),
+    ];
+    for (args, why) in untrusted {
+        let refused = run(args);
+        assert_eq!(refused.status.code(), Some(1), "{args:?}: {refused:?}");
+        assert!(text(&refused.stderr).contains(why), "{args:?}: {refused:?}");
+    }
+    let plain = run(&["call", &url.replace("https:", "http:"), "balance"]);
+    assert_eq!(plain.status.code(), Some(1), "{plain:?}");
+}
+
+#[test]
+fn a_certificate_is_read_again_on_a_signal() {
+    let folder = Folder::new("https-reload");
+    let [old, new] = ["old", "new"].map(|name| certificates(&folder, name));
+    let server = folder.path("server.pem");
+    fs::copy(format!("{old}/server.pem"), &server).expect("a copy");
+    let mut bank = open("https-reload-bank", &server);
+    let url = url(&bank);
+    let status = |made: &str| {
+        let roots = format!("{made}/ca.pem");
+        run(&["call", "-ORBTlsRoots", &roots, &url, "balance"]).status.code()
+    };
+    assert_eq!((status(&old), status(&new)), (Some(0), Some(1)));
+    fs::copy(format!("{new}/server.pem"), &server).expect("a copy");
+    hang_up(&bank.gateway);
+    bank.gateway.wait_for_line("has read the certificate again", LIMIT);
+    assert_eq!((status(&old), status(&new)), (Some(1), Some(0)));
+}

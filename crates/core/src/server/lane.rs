@@ -58,6 +58,9 @@ use crate::threads::{Confines, clock};
 /// lane.
 pub(super) const TICK: Duration = Duration::from_millis(500);
 
+/// Shortest time that a waiting thread of a lane with a short idle time sleeps.
+const SHORTEST_TICK: Duration = Duration::from_millis(10);
+
 /// Configuration of a lane.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
@@ -399,19 +402,20 @@ impl Lane {
             connection.can_be_taken_over(orb, &ConnectionOwner::Lane(Arc::clone(self)));
         }
         connection.received(orb, octets);
-        connection.armed = true;
+        // The reactor does not report octets that were already read, so a thread must serve the connection at once.
+        let is_given = link.pending() || !octets.is_empty();
+        connection.armed = !is_given;
         self.put(connection);
-        let added = self.reactor.add(&link, Token(id), self.arming());
+        // Reports of a connection that is served already would keep a thread busy that polls alone.
+        let armed = if is_given { Armed::Once } else { self.arming() };
+        let added = self.reactor.add(&link, Token(id), armed);
         if added.is_err()
             && let Some(connection) = self.take(id)
         {
             connection.give_back_buffers();
         }
         added?;
-        // The reactor does not report octets that were already read, so a thread must serve the connection now.
-        if (link.pending() || !octets.is_empty())
-            && let Some(connection) = self.take(id)
-        {
+        if is_given && let Some(connection) = self.take(id) {
             self.give_received(connection, octets.len());
         }
         Ok(())
@@ -486,8 +490,10 @@ impl Lane {
                 self.look_after_parked(orb);
             }
         }
-        if stays {
-            self.goes(orb);
+        match stays {
+            true => self.goes(orb),
+            // The wake-up that ended the wait may have been for a request in the queue.
+            false => self.reactor.wake(),
         }
         if self.is_over(orb) {
             self.end_jobs();
@@ -504,6 +510,7 @@ impl Lane {
         }
         if let Some(handed) = self.handed_on.pop() {
             self.goes(orb);
+            self.wake_for_the_rest();
             match handed {
                 Handed::Connection(connection) => self.serve_own(orb, owner, connection),
                 Handed::Job(job) => Self::run_job(job),
@@ -516,10 +523,7 @@ impl Lane {
             && let Some(work) = queue.pop()
         {
             self.goes(orb);
-            // Several wake-ups may have been merged into the one that woke this thread.
-            if !queue.is_idle() {
-                self.wake_somebody();
-            }
+            self.wake_for_the_rest();
             self.serve_work(orb, owner, work);
             self.comes_back();
             // At a shared port, clients of other lanes can keep the queue filled. The connections of this lane must not
@@ -529,7 +533,8 @@ impl Lane {
             }
             return Ok(WaitResult::Served);
         }
-        let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.min(TICK));
+        // A thread that waits alone stays, so a short idle time must not make it spin.
+        let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.clamp(SHORTEST_TICK, TICK));
         self.serve_report(orb, owner, tick)
     }
 
@@ -698,6 +703,14 @@ impl Lane {
     fn is_idle(&self, since: Option<Instant>) -> bool {
         let limit = self.plan.dynamic_idle;
         since.zip(limit).is_some_and(|(since, limit)| clock::since(since) >= limit)
+    }
+
+    /// Wakes another thread if more requests wait: several wake-ups may have been merged into the one that woke this
+    /// thread.
+    pub(super) fn wake_for_the_rest(&self) {
+        if !self.nothing_waits() {
+            self.wake_somebody();
+        }
     }
 
     /// Reports whether no request waits for one of its threads.

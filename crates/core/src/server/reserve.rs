@@ -225,6 +225,8 @@ impl Lane {
             return false;
         };
         self.goes(orb);
+        self.wake_for_the_rest();
+        upper.wake_for_the_rest();
         {
             let _raised = upper.raise(orb.shared());
             match work {
@@ -278,6 +280,10 @@ impl Lane {
             }
         }
         self.still_needs_help();
+        // This thread may have taken the wake-up for a queued request.
+        if !queue.is_idle() {
+            self.wake_somebody();
+        }
     }
 
     /// Reports whether the lane can queue requests while all its threads are busy.

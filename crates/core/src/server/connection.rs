@@ -302,7 +302,10 @@ impl Connection {
                 Ok(Event::Silence) if matches!(owner, ConnectionOwner::Lane(_)) => {
                     return Ok(ServingEnd::Throttled);
                 }
-                Ok(Event::Silence) => thread::sleep(PAUSE),
+                Ok(Event::Silence) => {
+                    let paused = self.common.status.paused_for();
+                    thread::sleep(paused.map_or(PAUSE, |left| left.min(PAUSE)));
+                }
                 Ok(Event::Interrupted) => {}
                 Err(ended) => {
                     if let ConnectionEnd::Malformed(violation) = &ended {

@@ -234,7 +234,7 @@ fn run_limited(
             None => return fail(sink, raise::TOO_MANY_REQUESTS),
         }
     }
-    let _charged;
+    let mut charged = None;
     if let Some(ledger) = &orb.shared().budgets {
         let asked = BudgetedRequest {
             key,
@@ -245,8 +245,10 @@ fn run_limited(
             threads: caller.context.threads.get(),
         };
         let client = caller.common.status.account(ledger, caller.link);
-        match caller.context.desk.begin(ledger, client, &asked) {
-            Ok(charged) => _charged = charged,
+        let begun = caller.context.desk.begin(ledger, client, &asked);
+        pause(caller);
+        match begun {
+            Ok(begun) => charged = Some(begun),
             Err(exception) => return fail(sink, exception),
         }
     }
@@ -254,7 +256,19 @@ fn run_limited(
     if counted.0.is_some() && sink.is_deferred() {
         counted.moved();
     }
+    // The request is charged, which may exhaust a budget.
+    drop(charged);
+    pause(caller);
     ran
+}
+
+/// Pauses the connection if its last request has exhausted a budget whose connections are then not read, or was refused
+/// because of such a budget.
+fn pause(caller: &Caller<'_>) {
+    match caller.context.desk.take_pause() {
+        0 => {}
+        until => caller.common.status.pause_until(until),
+    }
 }
 
 #[inline(always)]

@@ -29,7 +29,7 @@ pub(super) struct Intake {
     pub(super) claim: Claim,
     /// Part of the client's share that the inbox's memory takes between messages.
     kept: KeptBuffer,
-    /// Whether the connection is not read until other messages of the client free memory.
+    /// Whether the connection is not read until other messages of the client free memory, or a budget has refilled.
     pub(super) throttled: bool,
 }
 
@@ -63,8 +63,8 @@ impl Intake {
         }
     }
 
-    /// Reports whether the link may be read; if not, other messages of this client take all the memory it may use.
-    /// Costs some comparisons while messages are small and arrive complete.
+    /// Reports whether the link may be read; if not, a budget of its requests is exhausted, or other messages of this
+    /// client take all the memory it may use. Costs some comparisons while messages are small and arrive complete.
     ///
     /// # Errors
     /// [`ConnectionEnd::Stalled`].
@@ -77,7 +77,8 @@ impl Intake {
         inbox: &mut Inbox,
     ) -> Result<bool, ConnectionEnd> {
         let small = self.claim.is_empty() && self.kept.covers(inbox.spare());
-        if small && self.pace.is_none() && !inbox.mid_message() {
+        let free = !self.throttled && !status.may_be_paused();
+        if small && free && self.pace.is_none() && !inbox.mid_message() {
             return Ok(true);
         }
         self.may_read_any(orb, link, status, inbox)
@@ -91,8 +92,14 @@ impl Intake {
         status: &Status,
         inbox: &mut Inbox,
     ) -> Result<bool, ConnectionEnd> {
+        if status.paused_for().is_some() {
+            self.gets_on(status);
+            self.throttled = true;
+            return Ok(false);
+        }
         if !inbox.mid_message() {
             self.gets_on(status);
+            self.throttled = false;
             if !self.claim.is_empty() || !self.kept.covers(inbox.spare()) {
                 self.between_large(orb.options(), inbox);
             }
@@ -155,7 +162,8 @@ impl Intake {
         status: &Status,
         inbox: &Inbox,
     ) -> bool {
-        if !inbox.mid_message() {
+        // The client cannot send on while the connection is paused.
+        if !inbox.mid_message() || status.paused_for().is_some() {
             self.gets_on(status);
             return false;
         }

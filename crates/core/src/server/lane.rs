@@ -145,6 +145,9 @@ pub(crate) struct Lane {
     pub(super) queue: Option<Queue<LaneWork>>,
     /// Time of the next check for stalled connections, in nanoseconds of the monotonic clock.
     next_look: AtomicU64,
+    /// Time at which the pause of a parked connection ends, the earliest of all, in nanoseconds of the monotonic clock;
+    /// `u64::MAX` if none is paused.
+    next_resume: AtomicU64,
     pub(super) reserve: Reserve,
     /// Lane of the threadpool that serves requests beyond their budgets, if it is another one and has a queue.
     pub(super) lowest: OnceLock<Weak<Lane>>,
@@ -213,6 +216,7 @@ impl Lane {
             waiting: AtomicUsize::new(0),
             dynamic: AtomicUsize::new(0),
             next_look: AtomicU64::new(0),
+            next_resume: AtomicU64::new(u64::MAX),
             reserve,
             polls_in_vain: AtomicBool::new(false),
             lowest: OnceLock::new(),
@@ -488,6 +492,8 @@ impl Lane {
             // open.
             if self.is_time_to_look() {
                 self.look_after_parked(orb);
+            } else if self.until_resume().is_some_and(|left| left.is_zero()) {
+                self.resume_paused(orb);
             }
         }
         match stays {
@@ -535,6 +541,7 @@ impl Lane {
         }
         // A thread that waits alone stays, so a short idle time must not make it spin.
         let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.clamp(SHORTEST_TICK, TICK));
+        let tick = self.until_resume().map_or(tick, |left| left.min(tick));
         self.serve_report(orb, owner, tick)
     }
 
@@ -618,7 +625,60 @@ impl Lane {
         if std::mem::take(&mut connection.armed) {
             self.disarm(&connection.link, connection.id);
         }
+        let paused = connection.common.status.paused_for();
         self.put(connection);
+        if let Some(left) = paused {
+            let at = clock::monotonic_nanoseconds().saturating_add(left.as_nanos() as u64);
+            // A thread that waits already does not know this time, so it is woken to wait for a shorter time.
+            if self.next_resume.fetch_min(at, Ordering::Relaxed) > at {
+                self.wake_somebody();
+            }
+        }
+    }
+
+    /// Returns the time until the first pause of a parked connection ends; `None` if none is paused.
+    fn until_resume(&self) -> Option<Duration> {
+        match self.next_resume.load(Ordering::Relaxed) {
+            u64::MAX => None,
+            at => Some(Duration::from_nanos(at.saturating_sub(clock::monotonic_nanoseconds()))),
+        }
+    }
+
+    /// Watches the parked connections again whose pauses have ended.
+    fn resume_paused(&self, orb: &impl Parts) {
+        // Connections that are put off from now on set the time again, so it is reset before the others are checked.
+        self.next_resume.store(u64::MAX, Ordering::Relaxed);
+        let mut next = u64::MAX;
+        let mut parked = self.parked.lock();
+        let now = clock::monotonic_nanoseconds();
+        let resumed: Vec<Connection> = parked
+            .extract_if(|_, connection| {
+                if !connection.intake.throttled || !connection.common.status.may_be_paused() {
+                    return false;
+                }
+                let left = connection.common.status.paused_for();
+                if let Some(left) = left {
+                    next = next.min(now.saturating_add(left.as_nanos() as u64));
+                }
+                left.is_none()
+            })
+            .map(|(_, connection)| connection)
+            .collect();
+        self.parked_count.store(parked.len(), Ordering::Relaxed);
+        drop(parked);
+        self.next_resume.fetch_min(next, Ordering::Relaxed);
+        for connection in resumed {
+            self.take_up(orb, connection);
+        }
+    }
+
+    /// Takes up a connection that was put off.
+    fn take_up(&self, orb: &impl Parts, connection: Connection) {
+        // The reactor does not report octets that the link has already read.
+        match connection.link.pending() {
+            true => self.give(connection),
+            false => self.park(orb, connection),
+        }
     }
 
     /// Disarms a connection, which another thread reads until the connection is parked again.
@@ -675,7 +735,7 @@ impl Lane {
             self.end(orb, connection);
         }
         for connection in put_off {
-            self.park(orb, connection);
+            self.take_up(orb, connection);
         }
     }
 

@@ -7,6 +7,7 @@
 //! `behind`.
 
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use oxorb_giop::{Inbox, Limits, Reading, Wire};
 use oxorb_object::Version;
@@ -21,6 +22,7 @@ use crate::conn::{Calls, Turn};
 use crate::interceptor::Visited;
 use crate::policy::LargePayloads;
 use crate::scheduler::budget::{Account, Ledger};
+use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -71,6 +73,9 @@ pub(crate) struct Status {
     origin: OnceLock<ConnectionOrigin>,
     /// Number of requests that run, or are about to, in threads that no longer read it.
     under_way: AtomicUsize,
+    /// Time until which it must not be read, because a budget is exhausted, in nanoseconds of the monotonic clock; 0 if
+    /// it may be read.
+    paused: AtomicU64,
     /// Whether several requests were outstanding at a time.
     shared: AtomicBool,
     /// Number of successive requests that came alone.
@@ -146,10 +151,40 @@ impl Status {
             payloads: OnceLock::new(),
             origin: OnceLock::new(),
             under_way: AtomicUsize::new(0),
+            paused: AtomicU64::new(0),
             shared: AtomicBool::new(false),
             alone: AtomicU32::new(0),
             duration: AtomicU32::new(u32::MAX),
         }
+    }
+
+    /// Forbids reading the connection until `time`, in nanoseconds of the monotonic clock. A connection that also carries
+    /// calls of this side is read nevertheless, because their replies must not wait.
+    #[cold]
+    pub(super) fn pause_until(&self, time: u64) {
+        if self.calls().is_none() {
+            self.paused.fetch_max(time, Ordering::Relaxed);
+        }
+    }
+
+    /// Reports whether a pause was begun whose end was not noticed yet.
+    #[inline]
+    pub(super) fn may_be_paused(&self) -> bool {
+        self.paused.load(Ordering::Relaxed) != 0
+    }
+
+    /// Returns the time until the connection may be read again; `None` if it may be read.
+    pub(super) fn paused_for(&self) -> Option<Duration> {
+        let until = self.paused.load(Ordering::Relaxed);
+        if until == 0 {
+            return None;
+        }
+        let left = until.saturating_sub(clock::monotonic_nanoseconds());
+        if left == 0 {
+            // Another thread may begin the next pause meanwhile.
+            let _ = self.paused.compare_exchange(until, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        (left > 0).then(|| Duration::from_nanos(left))
     }
 
     /// Sets the protocol of the messages, before the first one. The default is GIOP.

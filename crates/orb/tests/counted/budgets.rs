@@ -442,6 +442,50 @@ fn beyond_its_budget_a_request_goes_to_the_lowest_lane_if_that_has_a_queue() {
 }
 
 #[test]
+fn a_client_that_waits_for_each_answer_is_slowed_down_by_pauses_and_not_refused() {
+    let _guard = watchdog(2 * LONG);
+    for serving in [None, Some(Serving::Reader), Some(Serving::Queue)] {
+        let bench = Bench::new("operation test::Radar::quick requests=100 burst=1 beyond=pause");
+        let in_lane = serving.map(|serving| lanes(&bench, serving));
+        let object = in_lane.as_ref().unwrap_or(&bench.object);
+        for _ in 0..10 {
+            assert_eq!(call(object, &QUICK), Ok(()), "{serving:?}");
+        }
+        let used = bench.server.budgets();
+        assert_eq!((used[0].served, used[0].refused), (10, 0), "{serving:?}: {used:?}");
+        bench.end();
+    }
+}
+
+#[test]
+fn a_budget_of_processor_time_pauses_its_connection_too() {
+    let _guard = watchdog(2 * LONG);
+    let bench = Bench::new("operation test::Radar::burn time=2ms/20ms beyond=pause");
+    bench.radar.burns.store(4, Ordering::SeqCst);
+    for _ in 0..5 {
+        assert_eq!(call(&bench.object, &BURN), Ok(()));
+    }
+    let used = bench.server.budgets();
+    assert_eq!((used[0].served, used[0].refused, used[0].demoted), (5, 0, 0), "{used:?}");
+    bench.end();
+}
+
+#[test]
+fn a_budget_that_pauses_a_connection_refuses_the_requests_of_others() {
+    let _guard = watchdog(2 * LONG);
+    let bench = Bench::new("operation test::Radar::quick requests=1 burst=1 beyond=pause");
+    let client = patient_client();
+    let object = elsewhere(&client, bench.object.reference());
+    // Repeat the calls, because on a stalled machine the budget may have refilled before the second one.
+    until("the second client is refused", || {
+        let _ = call(&bench.object, &QUICK);
+        call(&object, &QUICK).is_err_and(|it| it.minor == minor::transient::OPERATION_RATE)
+    });
+    client.shutdown(true).unwrap();
+    bench.end();
+}
+
+#[test]
 fn a_lane_beyond_its_budget_has_reserved_time_alone() {
     let Some(_reservations) = require_reservations() else {
         return;

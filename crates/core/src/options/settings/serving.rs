@@ -171,7 +171,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Budget",
         value: "WHOSE LIMITS",
-        help: "What somebody may use: `operation Radar::Track::update`, `object KEY`, `poa PATH`, `client ADDRESS` or `clients` (each), then requests=N (each second), burst=N, time=TIME/PERIOD of processor time, longest=TIME of one request, beyond=refuse, demote or throttle. Several are separated by `;`.",
+        help: "What somebody may use: `operation Radar::Track::update`, `object KEY`, `poa PATH`, `client ADDRESS` or `clients` (each), then requests=N (each second), burst=N, time=TIME/PERIOD of processor time, longest=TIME of one request, beyond=refuse, demote, throttle or pause. Several are separated by `;`.",
         apply: |options, text| {
             let budgets = options.realtime.budgets.get_or_insert_default();
             for rule in text.split(';').filter(|rule| !rule.trim().is_empty()) {
@@ -183,7 +183,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Admission",
         value: "HOW",
-        help: "Admits operations, objects, POAs and clients while the ORB runs, and serves that as OxorbAdmission: late=refuse or share (what becomes of those who come too late), urgency=deadline or priority (who goes first), beyond=refuse, demote or throttle (their budgets), guarantee=N% (most that guarantees take), period=TIME (of shares), look=TIME (longest look of the thread that watches budgets, which counts where threads have real-time priorities). Default: none is asked.",
+        help: "Admits operations, objects, POAs and clients while the ORB runs, and serves that as OxorbAdmission: late=refuse or share (what becomes of those who come too late), urgency=deadline or priority (who goes first), beyond=refuse, demote, throttle or pause (their budgets), guarantee=N% (most that guarantees take), period=TIME (of shares), look=TIME (longest look of the thread that watches budgets, which counts where threads have real-time priorities). Default: none is asked.",
         apply: |options, text| {
             let plan = text.parse().map_err(|error: BudgetError| error.to_string())?;
             options.realtime.admission = Some(plan);

@@ -89,8 +89,9 @@ impl FromStr for AdmissionPlan {
             let wrong = || {
                 let word = Printable(word);
                 BudgetError(format!(
-                    "expected late=refuse or share, urgency=deadline or priority, beyond=refuse, demote or throttle, \
-                     guarantee=N% (from 0 to 100), period=TIME (up to an hour) or look=TIME (up to a second) instead of `{word}`"
+                    "expected late=refuse or share, urgency=deadline or priority, beyond=refuse, demote, throttle or \
+                     pause, guarantee=N% (from 0 to 100), period=TIME (up to an hour) or look=TIME (up to a second) \
+                     instead of `{word}`"
                 ))
             };
             match word.split_once('=').ok_or_else(wrong)? {
@@ -101,6 +102,7 @@ impl FromStr for AdmissionPlan {
                 ("beyond", "refuse") => plan.beyond = BeyondBudget::Refuse,
                 ("beyond", "demote") => plan.beyond = BeyondBudget::Demote,
                 ("beyond", "throttle") => plan.beyond = BeyondBudget::Throttle,
+                ("beyond", "pause") => plan.beyond = BeyondBudget::Pause,
                 ("guarantee", percent) => {
                     let number = percent.strip_suffix('%').unwrap_or(percent).parse::<u64>();
                     let number = number.ok().filter(|number| *number <= 100);
@@ -157,6 +159,8 @@ mod tests {
         assert_eq!(plan.guaranteed, Utilization(800_000_000));
         assert_eq!(plan.period, Duration::from_millis(20));
         assert_eq!(plan.look, Duration::from_micros(9));
+        let paused: AdmissionPlan = "late=share beyond=pause".parse().unwrap();
+        assert_eq!(paused.beyond, BeyondBudget::Pause);
         for wrong in
             ["late", "late=never", "guarantee=101%", "period=0ms", "period=3601s", "look=2s", "x=1"]
         {

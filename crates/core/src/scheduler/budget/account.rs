@@ -15,8 +15,8 @@ pub(crate) struct Account {
     pub(super) id: u32,
     kind: OwnerKind,
     name: String,
-    /// Bit set of the budget's limits: [`RATE`], [`TIME`], [`LONGEST`]. Stored after the values of the limits, so that
-    /// a thread that sees a limit also sees its values.
+    /// Bit set of the budget's limits: [`RATE`], [`TIME`], [`LONGEST`], and [`PAUSES`]. Stored after the values of the
+    /// limits, so that a thread that sees a limit also sees its values.
     limits: AtomicU8,
     beyond: AtomicU8,
     requests: Bucket,
@@ -66,6 +66,8 @@ pub(crate) enum Spent {
 pub(super) const RATE: u8 = 1;
 pub(super) const TIME: u8 = 2;
 pub(super) const LONGEST: u8 = 4;
+/// Whether connections are not read while a rate or a processor time is exhausted.
+pub(super) const PAUSES: u8 = 8;
 
 /// Number that stands for no account.
 pub(super) const NO_ACCOUNT: u32 = u32::MAX;
@@ -137,6 +139,9 @@ impl Account {
         if longest.is_some() {
             limits |= LONGEST;
         }
+        if budget.beyond == BeyondBudget::Pause && limits & (RATE | TIME) != 0 {
+            limits |= PAUSES;
+        }
         self.beyond.store(budget.beyond as u8, Relaxed);
         self.limits.store(limits, Release);
     }
@@ -150,8 +155,14 @@ impl Account {
         match self.beyond.load(Relaxed) {
             1 => BeyondBudget::Demote,
             2 => BeyondBudget::Throttle,
+            3 => BeyondBudget::Pause,
             _ => BeyondBudget::Refuse,
         }
+    }
+
+    /// Reports whether requests beyond the budget are refused.
+    pub(super) fn refuses(&self) -> bool {
+        matches!(self.beyond(), BeyondBudget::Refuse | BeyondBudget::Pause)
     }
 
     #[inline]
@@ -202,6 +213,20 @@ impl Account {
     #[inline]
     pub(super) fn lacks_request(&self, now: u64) -> bool {
         self.limits() & RATE != 0 && self.requests.lacks(now, self.interval.load(Relaxed))
+    }
+
+    /// Returns the time in nanoseconds until no limit is exhausted, if connections are not read meanwhile; otherwise 0.
+    pub(super) fn pauses_for(&self, now: u64) -> u64 {
+        let limits = self.limits();
+        if limits & PAUSES == 0 {
+            return 0;
+        }
+        let time = if limits & TIME != 0 { self.time.refills_in(now) } else { 0 };
+        let rate = match limits & RATE {
+            0 => 0,
+            _ => self.requests.affords_in(now, self.interval.load(Relaxed)),
+        };
+        time.max(rate)
     }
 
     /// Charges processor time, in nanoseconds.
@@ -299,6 +324,32 @@ mod tests {
         assert_eq!(account.spent(99_999_999), Some(Spent::Time));
         assert_eq!(account.spent(100_000_001), None);
         assert_eq!(account.counts.cpu.load(Relaxed), 40_000_000);
+    }
+
+    #[test]
+    fn a_pause_lasts_until_the_next_request_is_within_the_budget() {
+        let ms = Duration::from_millis;
+        for budget in [
+            Budget::default().requests(3, 2),
+            Budget::default().time(ms(20), ms(100)),
+            Budget::default().time(ms(20), ms(100)).requests(1_000, 1),
+        ] {
+            let account = of(budget.beyond(BeyondBudget::Pause));
+            assert_eq!(account.pauses_for(5), 0, "{budget}");
+            while account.spent(5).is_none() {
+                account.take(5);
+                account.charge(5, 3_333_333);
+            }
+            let until = 5 + account.pauses_for(5);
+            assert!(account.spent(until - 1).is_some(), "{budget}");
+            assert!(account.spent(until).is_none(), "{budget}");
+            assert_eq!(account.pauses_for(until), 0, "{budget}");
+            account.set(budget, until - 1);
+            assert_eq!(account.pauses_for(until - 1), 0, "{budget}");
+        }
+        let longest = of(Budget::default().longest(ms(1)).beyond(BeyondBudget::Pause));
+        longest.charge(0, u64::MAX);
+        assert_eq!(longest.pauses_for(0), 0, "no limit of it refills");
     }
 
     #[test]

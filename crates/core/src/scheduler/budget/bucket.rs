@@ -87,6 +87,16 @@ impl Bucket {
         self.debt(now).saturating_add(cost) > self.depth.load(Relaxed)
     }
 
+    /// Returns the time until the bucket is no longer [empty](Self::is_spent), in nanoseconds.
+    pub(crate) fn refills_in(&self, now: u64) -> u64 {
+        self.debt(now).saturating_add(1).saturating_sub(self.depth.load(Relaxed))
+    }
+
+    /// Returns the time until the bucket no longer [lacks](Self::lacks) `cost`, in nanoseconds.
+    pub(crate) fn affords_in(&self, now: u64, cost: u64) -> u64 {
+        self.debt(now).saturating_add(cost).saturating_sub(self.depth.load(Relaxed))
+    }
+
     /// Returns the time until the bucket is full.
     pub(crate) fn debt(&self, now: u64) -> u64 {
         self.full_at.load(Relaxed).saturating_sub(now)

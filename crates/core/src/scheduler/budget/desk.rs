@@ -19,7 +19,8 @@ use oxorb_object::SystemException;
 use oxorb_sys::clock::thread_cpu_nanoseconds;
 use oxorb_sys::schedule;
 
-use super::account::{Account, RATE, Spent, TIME};
+use super::account::{Account, LONGEST, PAUSES, RATE, Spent, TIME};
+use super::cached::{Seen, known, remember};
 use super::described::Describe;
 use super::ledger::{Bundle, Ledger};
 use super::lowest;
@@ -45,6 +46,9 @@ pub(crate) struct Desk {
     is_lowered: Cell<bool>,
     /// Guard of a thread that is demoted for a single request.
     demoted: Cell<Option<Lowered>>,
+    /// Time until which the connection of the last request must not be read, in nanoseconds of the monotonic clock; 0
+    /// if it may be read.
+    paused: Cell<u64>,
 }
 
 /// Request to which budgets may apply.
@@ -62,81 +66,8 @@ pub(crate) struct BudgetedRequest<'r> {
     pub(crate) threads: usize,
 }
 
-/// Number of operations of objects whose accounts a thread caches.
-const SEEN: usize = 32;
-
-/// Longest keys and names that are cached, in octets.
-const KEY: usize = 64;
-const NAME: usize = 48;
-
-type Seen = [Option<One>; SEEN];
-
-/// Cached operation of an object, with its accounts.
-struct One {
-    epoch: u64,
-    key: Text<KEY>,
-    operation: Text<NAME>,
-    bundle: Rc<Bundle>,
-}
-
-/// Key or name, stored inline. Texts of up to 32 octets are compared as numbers, without a call.
-struct Text<const N: usize> {
-    length: usize,
-    ends: Ends,
-    middle: Ends,
-    octets: [u8; N],
-}
-
-/// First and last eight octets of a text as numbers. Texts of equal length up to 16 octets are equal if these are.
-type Ends = (u64, u64);
-
-impl<const N: usize> Text<N> {
-    fn of(text: &[u8]) -> Option<Self> {
-        let mut octets = [0; N];
-        octets.get_mut(..text.len())?.copy_from_slice(text);
-        Some(Text { length: text.len(), ends: ends(text), middle: middle(text), octets })
-    }
-
-    /// Compares the text with `text`, whose ends are `of_text`.
-    #[inline(always)]
-    fn is(&self, text: &[u8], of_text: Ends) -> bool {
-        if self.length != text.len() || self.ends != of_text {
-            return false;
-        }
-        text.len() <= 16
-            || self.middle == middle(text)
-                && (text.len() <= 32 || self.octets.get(..text.len()) == Some(text))
-    }
-}
-
-#[inline(always)]
-fn ends(text: &[u8]) -> Ends {
-    match (text.first_chunk(), text.last_chunk()) {
-        (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
-        _ => (short(text), 0),
-    }
-}
-
-/// Returns a number that differs for all texts of an equal length below eight octets.
-#[inline(always)]
-fn short(text: &[u8]) -> u64 {
-    match (text.first_chunk(), text.last_chunk()) {
-        (Some(first), Some(last)) => {
-            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
-        }
-        _ => text.iter().fold(0u64, |number, octet| number << 8 | u64::from(*octet)),
-    }
-}
-
-/// Returns the eight octets after the first eight, and the eight octets before the last eight, as numbers; zeros for a
-/// text of less than 16 octets. Texts of equal length from 17 to 32 octets are equal if these and their ends are.
-#[inline(always)]
-fn middle(text: &[u8]) -> Ends {
-    match (text.first_chunk::<16>(), text.last_chunk::<16>()) {
-        (Some(first), Some(last)) => (ends(first).1, ends(last).0),
-        _ => (0, 0),
-    }
-}
+/// Longest pause of a connection, in nanoseconds.
+const LONGEST_PAUSE: u64 = 1_000_000_000;
 
 /// Accounts that one request is charged to. All accounts after an absent one are absent.
 type Accounts<'a> = [Option<&'a Arc<Account>>; 4];
@@ -155,6 +86,8 @@ pub(crate) struct Charged<'c> {
     timed: bool,
     /// Whether the thread is demoted for this request.
     demoted: bool,
+    /// Whether the connection is not read if the request exhausts a budget.
+    pauses: bool,
 }
 
 impl Desk {
@@ -247,6 +180,10 @@ impl Desk {
         };
         let bundle = found.map(|found| &**found);
         let limited = limits(client, bundle);
+        if limited & PAUSES != 0 {
+            cold_path();
+            return None;
+        }
         let mut now = 0;
         if limited != 0 {
             now = clock::monotonic_nanoseconds();
@@ -261,7 +198,16 @@ impl Desk {
             self.charged.set(0);
         }
         let bundle = found.filter(|_| timed).cloned();
-        Some(Charged { ledger, desk: self, client, bundle, now, timed, demoted: false })
+        Some(Charged {
+            ledger,
+            desk: self,
+            client,
+            bundle,
+            now,
+            timed,
+            demoted: false,
+            pauses: false,
+        })
     }
 
     /// Begins a request, and takes one request from each of its accounts.
@@ -279,6 +225,7 @@ impl Desk {
         let bundle = found.as_deref();
         let (mut now, mut timed, mut demoted) = (0, false, false);
         let limited = limits(client, bundle);
+        let pauses = limited & PAUSES != 0;
         if limited == 0 {
             self.rise();
         } else {
@@ -293,16 +240,43 @@ impl Desk {
                 0 => self.rise(),
                 spent => {
                     let accounts = accounts(client, bundle);
-                    demoted = self.exceed(ledger, &accounts, spent, taken, now, asked)?;
+                    let exceeded = self.exceed(ledger, &accounts, spent, taken, now, asked);
+                    if pauses && exceeded.is_err() {
+                        self.pause(client, bundle);
+                    }
+                    demoted = exceeded?;
                 }
             }
             count_served(client, bundle);
-            timed = limited & !RATE != 0 && self.watch(ledger, client, bundle);
+            if pauses {
+                // The client's next request may arrive before this one has ended, so the pause begins at once if the
+                // rate of requests is exhausted.
+                self.pause(client, bundle);
+            }
+            timed = limited & (TIME | LONGEST) != 0 && self.watch(ledger, client, bundle);
         }
         if !timed {
             self.charged.set(0);
         }
-        Ok(Charged { ledger, desk: self, client, bundle: found, now, timed, demoted })
+        Ok(Charged { ledger, desk: self, client, bundle: found, now, timed, demoted, pauses })
+    }
+
+    /// Determines until when the connection must not be read, after a request that was refused, has begun or has ended.
+    #[cold]
+    fn pause(&self, client: &Arc<Account>, bundle: Option<&Bundle>) {
+        let now = clock::monotonic_nanoseconds();
+        let mut longest = 0;
+        each(client, bundle, |_, account| longest = account.pauses_for(now).max(longest));
+        if longest > 0 {
+            self.paused.set(now.saturating_add(longest.min(LONGEST_PAUSE)));
+        }
+    }
+
+    /// Returns the time until which the connection of the thread's last request must not be read, in nanoseconds of the
+    /// monotonic clock; 0 if it may be read. A second call returns 0.
+    #[inline]
+    pub(crate) fn take_pause(&self) -> u64 {
+        self.paused.take()
     }
 
     /// Restores the class and priority of a throttled or demoted thread.
@@ -339,11 +313,8 @@ impl Desk {
         let (mut refuses, mut demotes) = (false, false);
         each(client, bundle, |_, account| {
             if account.spent(now).is_some() {
-                match account.beyond() {
-                    BeyondBudget::Refuse => refuses = true,
-                    BeyondBudget::Demote => demotes = true,
-                    BeyondBudget::Throttle => {}
-                }
+                refuses |= account.refuses();
+                demotes |= account.beyond() == BeyondBudget::Demote;
             }
         });
         demotes && !refuses
@@ -374,13 +345,7 @@ impl Desk {
     ) -> Option<Rc<Bundle>> {
         let (key, operation) = (asked.key, asked.operation.as_bytes());
         let bundle = Rc::new(ledger.bundle(key, asked.operation, asked.describe)?);
-        let place = place(ends(key), middle(key), ends(operation));
-        let texts = Text::of(key).zip(Text::of(operation));
-        if let Some((key, operation)) = texts {
-            let mut seen = self.seen.borrow_mut();
-            let seen = seen.get_or_insert_with(|| Box::new([const { None }; SEEN]));
-            seen[place] = Some(One { epoch, key, operation, bundle: Rc::clone(&bundle) });
-        }
+        remember(&mut self.seen.borrow_mut(), epoch, key, operation, &bundle);
         Some(bundle)
     }
 
@@ -436,8 +401,7 @@ impl Desk {
         let places = accounts.iter().enumerate();
         let present = places.filter_map(|(at, account)| Some((at, (*account)?)));
         let beyond = present.clone().filter_map(|(at, account)| Some((account, exceeded(at)?)));
-        let refuses =
-            |(account, _): &(&Arc<Account>, Spent)| account.beyond() == BeyondBudget::Refuse;
+        let refuses = |(account, _): &(&Arc<Account>, Spent)| account.refuses();
         let told = beyond.clone().find(refuses);
         let (account, what) = match told.or_else(|| beyond.clone().next()) {
             Some(first) => first,
@@ -451,12 +415,13 @@ impl Desk {
                     BeyondBudget::Refuse => "refused",
                     BeyondBudget::Demote => "demoted",
                     BeyondBudget::Throttle => "served by a throttled thread",
+                    BeyondBudget::Pause => "read when it has refilled",
                 };
                 format!("its {} is used up, and requests are {becomes}", what.name())
             };
             ledger.watch.note(Incident::BeyondBudget, peer, detail);
         }
-        if answer == BeyondBudget::Refuse {
+        if account.refuses() {
             for (at, account) in present {
                 if taken && exceeded(at).is_none() {
                     account.put_back(now);
@@ -555,6 +520,9 @@ impl Charged<'_> {
         }
         if mem::take(&mut self.demoted) {
             drop(self.desk.demoted.take());
+        }
+        if mem::take(&mut self.pauses) {
+            self.desk.pause(self.client, bundle.as_deref());
         }
     }
 
@@ -660,7 +628,7 @@ fn refusing(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> u8 {
                 Spent::Time => 1u8 << at,
                 Spent::Rate => 1u8 << (at + 4),
             };
-            refuses |= account.beyond() == BeyondBudget::Refuse;
+            refuses |= account.refuses();
         }
     });
     if refuses { spent } else { 0 }
@@ -728,36 +696,6 @@ pub(super) fn take_requests(client: &Arc<Account>, bundle: Option<&Bundle>, now:
 fn put_back(client: &Account, others: &[Option<Arc<Account>>], now: u64) {
     client.put_back(now);
     others.iter().flatten().for_each(|account| account.put_back(now));
-}
-
-/// Returns the cached accounts of an operation of an object.
-#[inline(always)]
-fn known<'s>(seen: &'s Seen, epoch: u64, key: &[u8], operation: &[u8]) -> Option<&'s Rc<Bundle>> {
-    let (of_key, of_operation) = (ends(key), ends(operation));
-    match &seen[place(of_key, middle(key), of_operation)] {
-        Some(one)
-            if one.epoch == epoch
-                && one.key.is(key, of_key)
-                && one.operation.is(operation, of_operation) =>
-        {
-            Some(&one.bundle)
-        }
-        _ => {
-            cold_path();
-            None
-        }
-    }
-}
-
-/// Returns the index in the cache for an operation of an object.
-#[inline(always)]
-fn place(key: Ends, middle: Ends, operation: Ends) -> usize {
-    // A sum is also different for texts of eight octets, whose two ends are equal. The ends of a key with a suffix for
-    // the operation lack the lower half of the object's number in its POA, which is in the middle.
-    let key = key.0.wrapping_add(key.1).wrapping_add(middle.1);
-    let operation = operation.0.wrapping_add(operation.1);
-    let mixed = (key ^ operation.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> (u64::BITS - SEEN.ilog2())) as usize
 }
 
 impl fmt::Debug for Desk {
@@ -953,6 +891,44 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_exhausts_its_budget_pauses_its_connection() {
+        let little = Budget::default().time(Duration::from_nanos(1), Duration::from_secs(3600));
+        for (budget, pauses) in [(little, false), (little.beyond(BeyondBudget::Pause), true)] {
+            let (ledger, _threads) = ledger(&[(sensors(), budget)]);
+            let client = client(&ledger, 1);
+            let desk = Desk::default();
+            let before = clock::monotonic_nanoseconds();
+            let is_pause = |until: u64| {
+                let latest = clock::monotonic_nanoseconds() + LONGEST_PAUSE;
+                if pauses { (before + 1..=latest).contains(&until) } else { until == 0 }
+            };
+            let charged = desk.begin(&ledger, &client, &sweep(b"radar"));
+            assert_eq!(desk.take_pause(), 0, "nothing was used before");
+            let began = thread_cpu_nanoseconds();
+            while thread_cpu_nanoseconds() == began {}
+            drop(charged);
+            assert!(is_pause(desk.take_pause()), "{budget}");
+            assert_eq!(desk.take_pause(), 0, "it was taken");
+            let refused = desk.begin(&ledger, &client, &sweep(b"radar")).map(drop);
+            assert_eq!(refused.unwrap_err().minor, oxorb_object::minor::transient::POA_TIME);
+            assert!(is_pause(desk.take_pause()), "{budget}");
+        }
+    }
+
+    #[test]
+    fn a_pause_begins_with_the_request_that_exhausts_a_rate() {
+        let one = Budget::default().requests(1, 1).beyond(BeyondBudget::Pause);
+        let (ledger, _threads) = ledger(&[(sensors(), one)]);
+        let client = client(&ledger, 1);
+        let desk = Desk::default();
+        let charged = desk.begin(&ledger, &client, &sweep(b"radar"));
+        assert!(desk.take_pause() > 0);
+        drop(charged);
+        let begin_within = || desk.begin_within(&ledger, &client, b"radar", "sweep");
+        assert!(!begin_within(), "this function begins no pauses");
+    }
+
+    #[test]
     fn the_accounts_of_several_objects_are_cached_together() {
         let (ledger, _threads) = ledger(&[(sensors(), many())]);
         let client = client(&ledger, 1);
@@ -967,25 +943,5 @@ mod tests {
             drop(desk.begin(&ledger, &client, &sweep(key)));
         }
         assert!(keys.iter().all(|key| desk.begin_within(&ledger, &client, key, "sweep")));
-    }
-
-    #[test]
-    fn texts_that_differ_in_one_octet_are_different() {
-        for length in 0..=48u8 {
-            let text: Vec<u8> = (0..length).collect();
-            let stored = Text::<48>::of(&text).unwrap();
-            assert!(stored.is(&text, ends(&text)));
-            for at in 0..text.len() {
-                let mut other = text.clone();
-                other[at] ^= 0x80;
-                assert!(!stored.is(&other, ends(&other)), "octet {at} of {length}");
-            }
-            let longer = [&text[..], &[0]].concat();
-            assert!(!stored.is(&longer, ends(&longer)));
-            if let Some((_, shorter)) = text.split_last() {
-                assert!(!stored.is(shorter, ends(shorter)));
-            }
-        }
-        assert!(Text::<48>::of(&[0; 49]).is_none());
     }
 }

@@ -6,7 +6,7 @@
 //!   -> Ledger (ledger.rs)         of one ORB: an account for each rule, and for each client
 //!        -> Account (account.rs)  what is left: two token buckets (bucket.rs), counters
 //! request -> Desk (desk.rs)       of each thread: finds the accounts, and takes from them or decides on the treatment
-//!             -> Bundle           accounts of an operation of an object, cached with their limits
+//!             -> Bundle           accounts of an operation of an object, cached with their limits (cached.rs)
 //!             -> Charged          while it runs: its processor time is charged when it ends
 //!             -> Restraint        of a thread (throttle.rs) that is throttled or demoted beyond the budget
 //!        -> BudgetSlot (slot.rs)  what the thread runs, for
@@ -17,6 +17,7 @@
 
 mod account;
 mod bucket;
+mod cached;
 mod clients;
 mod described;
 mod desk;

@@ -72,6 +72,13 @@ pub enum BeyondBudget {
     /// time is not shorter than its period, if the part is below 1,024 ns, if other threads have reserved so much of
     /// the time that the part is not left, or if the kernel refuses the reservation.
     Throttle,
+    /// Refuses the request as `Refuse` does, and does not read the connection over which it arrived until the budget
+    /// has refilled so far that the next request is within it. A connection whose request has just exhausted the budget
+    /// is not read either. The flow control of the transport then stops the client: a client that waits for each answer
+    /// is slowed down to its budget. Each pause lasts a second at most; if the budget has not refilled by then, the next
+    /// request is refused, and the next pause begins. Acts as `Refuse` on bidirectional connections, which also carry
+    /// replies, and on requests that were read before the pause.
+    Pause,
 }
 
 /// Owner of a budget.
@@ -240,7 +247,10 @@ impl FromStr for Budget {
                         "refuse" => BeyondBudget::Refuse,
                         "demote" => BeyondBudget::Demote,
                         "throttle" => BeyondBudget::Throttle,
-                        _ => return Err(wrong("expected beyond=refuse, demote or throttle")),
+                        "pause" => BeyondBudget::Pause,
+                        _ => {
+                            return Err(wrong("expected beyond=refuse, demote, throttle or pause"));
+                        }
                     }
                 }
                 _ => return Err(wrong(FORM)),
@@ -257,7 +267,7 @@ impl FromStr for Budget {
     }
 }
 
-const FORM: &str = "expected requests=N, burst=N, time=TIME/PERIOD, longest=TIME or beyond=refuse, demote or throttle";
+const FORM: &str = "expected requests=N, burst=N, time=TIME/PERIOD, longest=TIME or beyond=refuse, demote, throttle or pause";
 
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -284,6 +294,7 @@ impl fmt::Display for BeyondBudget {
             BeyondBudget::Refuse => "refuse",
             BeyondBudget::Demote => "demote",
             BeyondBudget::Throttle => "throttle",
+            BeyondBudget::Pause => "pause",
         })
     }
 }
@@ -307,6 +318,7 @@ mod tests {
             "clients requests=1000 burst=10 beyond=demote",
             "poa sensors/radar longest=5ms beyond=refuse",
             "poa longest=5ms beyond=refuse",
+            "poa sensors time=2ms/100ms beyond=pause",
             "object Display requests=1 burst=1 time=1s/2s longest=3s beyond=demote",
         ] {
             let (of, budget) = parse_rule(text).unwrap();

@@ -57,6 +57,10 @@ pub(crate) struct Args {
     /// Search algorithm by which skeletons find operations: perfect, binary or linear
     #[arg(long, value_name = "HOW", default_value_t)]
     operation_lookup: OperationLookup,
+    /// Generate stubs that the compiler does not inline into their callers in other crates, so that programs with many
+    /// calls are smaller
+    #[arg(long)]
+    no_inline_stubs: bool,
     /// Write nothing; fail if a file differs from the generated one
     #[arg(long)]
     check: bool,
@@ -109,6 +113,7 @@ fn builder(args: Args) -> Builder {
         .no_builtins(reading.no_builtins)
         .out_dir(args.out)
         .operation_lookup(args.operation_lookup)
+        .inline_stubs(!args.no_inline_stubs)
         .executors(args.executors)
         .marshalling(match args.marshalling {
             Kind::Compiled => Marshalling::Compiled,

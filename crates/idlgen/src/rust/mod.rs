@@ -59,6 +59,20 @@ pub struct Unmapped {
     pub what: NotYet,
 }
 
+/// Choices about the generated code that change neither types nor octets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CodeChoices {
+    pub(crate) operation_lookup: OperationLookup,
+    /// Whether stubs have the attribute `#[inline]`.
+    pub(crate) inline_stubs: bool,
+}
+
+impl Default for CodeChoices {
+    fn default() -> Self {
+        CodeChoices { operation_lookup: OperationLookup::default(), inline_stubs: true }
+    }
+}
+
 /// Returns the text of one Rust file for a model.
 ///
 /// `name` is that of the file, without extension. `runtime` is the path of the module that generated code may refer to.
@@ -68,7 +82,7 @@ pub(crate) fn generate(
     name: &str,
     runtime: &str,
     marshalling: &Choice,
-    operation_lookup: OperationLookup,
+    choices: CodeChoices,
     extra: &Extra,
     header: &str,
 ) -> Result<String, Unmapped> {
@@ -110,7 +124,7 @@ pub(crate) fn generate(
         handlers,
         exception_holder,
         runtime: syn::parse_str(runtime).expect("the builder checked the path"),
-        operation_lookup,
+        choices,
         executors,
     };
     let external = |id: &DefId| rust.is_external(*id);
@@ -149,7 +163,7 @@ struct Rust<'m> {
     /// Definition of `Messaging::ExceptionHolder`, if present.
     exception_holder: Option<DefId>,
     runtime: syn::Path,
-    operation_lookup: OperationLookup,
+    choices: CodeChoices,
     /// Definitions with executors, if requested: the module `Components` is then that of the run time.
     executors: Option<&'m Executors>,
 }

@@ -378,3 +378,28 @@ fn rt_infos_are_left_out_unless_asked_for() {
     // The rest of the file must be the same.
     assert!(with.starts_with(&without));
 }
+
+/// Stubs of blocking and asynchronous calls have the attribute unless the build asks for stubs that are compiled once.
+/// Nothing else changes.
+#[test]
+fn stubs_are_inlined_by_choice() {
+    let idl = "module bank { struct Sum { long cents; }; interface Account {
+        void deposit(in Sum sum); oneway void ring(); readonly attribute long balance; }; };";
+    let folder = Folder::new("inline-stubs", &[("bank.idl", idl)]);
+    let text = |builder: Builder| {
+        let generated = builder.file(folder.file("bank.idl")).generate().unwrap();
+        only(&generated).1.to_owned()
+    };
+    let default = text(folder.builder());
+    let (with, without) =
+        (text(folder.builder().inline_stubs(true)), text(folder.builder().inline_stubs(false)));
+    assert_eq!(default, with);
+    for stub in ["deposit", "deposit_async", "ring", "balance", "balance_async"] {
+        let inlined = format!("        #[inline]\n        pub fn {stub}(");
+        assert!(with.contains(&inlined), "{stub}: {with}");
+        assert!(!without.contains(&inlined), "{stub}: {without}");
+        assert!(without.contains(&format!("        pub fn {stub}(")), "{stub}: {without}");
+    }
+    let removed = with.lines().count() - without.lines().count();
+    assert_eq!(removed, 5, "{without}");
+}

@@ -101,9 +101,10 @@ impl<'m> Rust<'m> {
             let call = quote!(#direct #untyped.#invoke(&#op, #args, #results) #update);
             (output, call)
         };
+        let inline = self.inline();
         quote! {
             #docs
-            #[inline]
+            #inline
             pub fn #name(&self #(, #params)*) -> #result<#output, #error> { #body }
         }
     }
@@ -138,13 +139,19 @@ impl<'m> Rust<'m> {
             false => quote!(invoke_async),
         };
         let (r, error) = (&scope.runtime, self.error(scope, method));
+        let inline = self.inline();
         quote! {
             #docs
-            #[inline]
+            #inline
             pub fn #name(&self #(, #params)*) -> #r::AsyncReply<#output, #error> {
                 #untyped.#invoke(&#op, #args, #results)
             }
         }
+    }
+
+    /// Returns the attribute of stubs, if they may be inlined in other crates.
+    fn inline(&self) -> Option<TokenStream> {
+        self.choices.inline_stubs.then(|| quote!(#[inline]))
     }
 
     pub(super) fn vars(&self, method: &Method<'_, '_>) -> Vars {

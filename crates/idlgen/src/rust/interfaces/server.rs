@@ -144,7 +144,7 @@ impl<'m> Rust<'m> {
     fn operations(&self, inner: &Scope<'_>, names: &[String]) -> TokenStream {
         let r = &inner.runtime;
         let perfect = PerfectHash::build(names);
-        match (self.operation_lookup, perfect) {
+        match (self.choices.operation_lookup, perfect) {
             (OperationLookup::Perfect, Ok(hash)) => {
                 let (seed, displacements, cells) = hash.tables();
                 let seed = Literal::u64_unsuffixed(seed);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use oxorb_cdr::ValueRegistry;
 use oxorb_object::SystemException;
+use oxorb_sys::cgroup::ControlGroups;
 
 use crate::Incident;
 use crate::monitoring::metrics::Meter;
@@ -13,7 +14,7 @@ use crate::options::Options;
 use crate::policy::OrbPolicies;
 use crate::reference::LaneOf;
 use crate::scheduler::Enforcer;
-use crate::scheduler::admission::AdmissionDesk;
+use crate::scheduler::admission::{AdmissionDesk, allowed};
 use crate::scheduler::budget::Ledger;
 use crate::threads::Threads;
 use crate::threads::rt::{NamedMutexes, Priorities, RealTime, Scheduling};
@@ -65,7 +66,11 @@ impl Shared {
         Shared {
             policies: OrbPolicies::new(&options),
             budgets,
-            admission: admission.map(|plan| AdmissionDesk::new(plan, watched)),
+            admission: admission.map(|plan| {
+                let groups = ControlGroups::of_process("/");
+                let allowed = allowed(&groups, threads.are_real_time());
+                AdmissionDesk::new(plan, watched, allowed)
+            }),
             watch,
             meter: options.metrics.map(|_| Arc::new(Meter::new())),
             threads,

@@ -27,12 +27,14 @@
 //! | [`random`] | unpredictable random octets |
 //! | [`library`] | shared libraries with one entry point |
 //! | [`clock`] | monotonic time, and processor time of threads and processes |
+//! | [`cgroup`] | limits of the control groups of this process |
 //!
 //! This crate does *not* know CORBA, messages or connections, and the caller owns whatever a function
 //! returns. It holds global state only for settings of the host ([`napi`]), the allocator
 //! ([`memory`]) and the current thread ([`thread`]).
 
 pub mod barrier;
+pub mod cgroup;
 pub mod clock;
 pub mod datagram;
 pub mod descriptor;

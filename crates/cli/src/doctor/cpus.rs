@@ -1,8 +1,10 @@
 //! Processors: their other users, and their wake-up latency.
 
+use oxorb_sys::cgroup::processor_list;
+
 use super::change::Change;
 use super::finding::{Finding, NEEDS_START};
-use super::host::{Host, listed};
+use super::host::Host;
 
 const FOLDER: &str = "sys/devices/system/cpu";
 
@@ -36,7 +38,7 @@ fn isolation(host: &Host, isolated: &[usize]) -> Finding {
         }
         _ => {
             let ticks = host.text(&format!("{FOLDER}/nohz_full")).unwrap_or_default();
-            let ticks = listed(&ticks).unwrap_or_default();
+            let ticks = processor_list(&ticks).unwrap_or_default();
             match isolated.iter().all(|it| ticks.contains(it)) {
                 true => Finding::good(NAME, format!("{list}, without ticks")),
                 false => Finding::improve(

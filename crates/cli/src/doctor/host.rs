@@ -5,6 +5,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use oxorb_sys::cgroup::processor_list;
+
 /// Maximum number of octets to read from a file: files of the system are shorter.
 const MOST: u64 = 1 << 20;
 
@@ -116,7 +118,7 @@ impl Host {
 
     /// Returns a list of processors, such as `0,2-3`, as numbers.
     pub(super) fn processors(&self, path: &str) -> Option<Vec<usize>> {
-        listed(&self.text(path)?)
+        processor_list(&self.text(path)?)
     }
 }
 
@@ -129,21 +131,4 @@ pub(super) struct Queue {
     pub(super) dev: String,
     #[serde(default)]
     pub(super) root: bool,
-}
-
-/// Maximum number of processors in a list: the number that Linux supports.
-const PROCESSORS: usize = 8192;
-
-/// Parses a list of processors.
-pub(super) fn listed(list: &str) -> Option<Vec<usize>> {
-    let mut processors = Vec::new();
-    for part in list.split(',').filter(|part| !part.is_empty()) {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (first.parse().ok()?, last.parse::<usize>().ok()?);
-        if last >= PROCESSORS {
-            return None;
-        }
-        processors.extend(first..=last);
-    }
-    Some(processors)
 }

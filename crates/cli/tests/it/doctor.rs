@@ -248,6 +248,48 @@ fn new_kernels_throttle_only_control_groups() {
     assert_eq!(findings(&folder).get("throttling"), None);
 }
 
+/// Version 1 has a folder for each controller. A limit of a group above applies, too.
+#[test]
+fn limits_of_control_groups_of_version_1_are_found() {
+    let groups = "4:memory:/jobs/radar\n3:cpu,cpuacct:/jobs/radar\n2:cpuset:/jobs";
+    let cpu = "sys/fs/cgroup/cpu,cpuacct/jobs";
+    let files: [(&str, &str); 11] = [
+        ("proc/version", "Linux version 5.4.0"),
+        ("proc/self/cgroup", groups),
+        (&format!("{cpu}/cpu.cfs_quota_us"), "50000"),
+        (&format!("{cpu}/cpu.cfs_period_us"), "100000"),
+        (&format!("{cpu}/radar/cpu.cfs_quota_us"), "-1"),
+        (&format!("{cpu}/radar/cpu.cfs_period_us"), "100000"),
+        (&format!("{cpu}/radar/cpu.rt_runtime_us"), "0"),
+        ("sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "536870912"),
+        ("sys/fs/cgroup/memory/jobs/radar/memory.limit_in_bytes", "9223372036854771712"),
+        ("sys/fs/cgroup/cpuset/jobs/cpuset.cpus", "0-1"),
+        ("sys/devices/system/cpu/isolated", "2-3"),
+    ];
+    let found = findings(&host("doctor-groups", &files));
+    let seen = |name: &str| found[name]["seen"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(seen("processor time of the control group"), "50000 us of each 100000 us");
+    assert_eq!(
+        seen("memory of the control group"),
+        "up to 536870912 octets (memory.limit_in_bytes)"
+    );
+    assert_eq!(seen("processors of the control group"), "not the isolated 2,3");
+    assert_eq!(seen("real-time threads of the control group"), "none");
+    let cure = format!("echo 950000 > /{cpu}/radar/cpu.rt_runtime_us");
+    assert_eq!(found["real-time threads of the control group"]["cures"][0], cure);
+    let unlimited = files.map(|(path, text)| match text {
+        "50000" | "0" => (path, "-1"),
+        "536870912" => (path, "9223372036854771712"),
+        _ => (path, text),
+    });
+    let found = findings(&host("doctor-no-limits", &unlimited));
+    for name in ["processor time", "memory", "real-time threads"] {
+        let finding = &found[&format!("{name} of the control group")];
+        assert_eq!(finding["verdict"], "good", "{name}: {finding}");
+        assert_eq!(finding["seen"], "any", "{name}: {finding}");
+    }
+}
+
 /// If some processors are isolated, idle states of the others are ignored.
 #[test]
 fn idle_states_are_those_of_isolated_processors() {

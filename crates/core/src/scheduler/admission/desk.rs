@@ -112,9 +112,14 @@ struct AdmittedOwner {
 
 impl AdmissionDesk {
     /// Returns a desk without members. `watched` is the interval at which the thread that watches budgets preempts all
-    /// members; `None` if it does not preempt them.
-    pub(crate) fn new(plan: AdmissionPlan, watched: Option<Duration>) -> AdmissionDesk {
-        let controller = plan.controller(watched);
+    /// members; `None` if it does not preempt them. `allowed` is the part of a processor that the kernel allows the
+    /// members; `None` if it is unlimited.
+    pub(crate) fn new(
+        plan: AdmissionPlan,
+        watched: Option<Duration>,
+        allowed: Option<Utilization>,
+    ) -> AdmissionDesk {
+        let controller = plan.controller(watched, allowed);
         AdmissionDesk { plan, state: Mutex::new(DeskState { controller, admitted: Vec::new() }) }
     }
 

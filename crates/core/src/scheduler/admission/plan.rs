@@ -58,11 +58,16 @@ const WHOLE: Utilization = Utilization(1_000_000_000);
 
 impl AdmissionPlan {
     /// Returns a controller without members. `watched` is the interval at which the watching thread preempts all
-    /// members.
-    pub(crate) fn controller(&self, watched: Option<Duration>) -> Controller {
+    /// members. `allowed` is the part of a processor that the kernel allows the members; `None` if it is unlimited.
+    pub(crate) fn controller(
+        &self,
+        watched: Option<Duration>,
+        allowed: Option<Utilization>,
+    ) -> Controller {
+        let guaranteed = self.guaranteed.min(allowed.unwrap_or(WHOLE));
         let controller = Controller::new(self.late_comers)
             .urgency(self.urgency)
-            .guarantee_at_most(self.guaranteed)
+            .guarantee_at_most(guaranteed)
             .period(nanoseconds(self.period));
         match watched.filter(|_| !self.look.is_zero()) {
             None => controller,
@@ -143,13 +148,39 @@ mod tests {
             priority: 0,
             shares: false,
         };
-        let response = |watched| match plan.controller(watched).admit(wanted()) {
+        let response = |watched| match plan.controller(watched, None).admit(wanted()) {
             Ok(Answer::Guaranteed { response }) => response,
             other => panic!("{other:?}"),
         };
         assert_eq!(response(None), 2_000_000);
         // The watching thread preempts the member twice, for 50 us each time.
         assert_eq!(response(Some(Duration::from_millis(1))), 2_100_000);
+    }
+
+    #[test]
+    fn guarantees_take_at_most_what_the_kernel_allows() {
+        let wanted = |name: &str| Wanted {
+            name: name.into(),
+            worst_case: 2 * time::MILLISECOND,
+            period: 10 * time::MILLISECOND,
+            deadline: 10 * time::MILLISECOND,
+            priority: 0,
+            shares: false,
+        };
+        let plan = |percent| AdmissionPlan {
+            guaranteed: Utilization(percent * 10_000_000),
+            ..AdmissionPlan::default()
+        };
+        let cases = [(100, None, 5), (100, Some(60), 3), (100, Some(250), 5), (40, Some(60), 2)];
+        for (percent, allowed, expected) in cases {
+            let allowed = allowed.map(|percent| Utilization(percent * 10_000_000));
+            let mut controller = plan(percent).controller(None, allowed);
+            let guaranteed = (0..8).filter(|number| {
+                let answer = controller.admit(wanted(&number.to_string()));
+                matches!(answer, Ok(Answer::Guaranteed { .. }))
+            });
+            assert_eq!(guaranteed.count(), expected, "{percent} % of {allowed:?}");
+        }
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl Output {
 }
 
 impl CheckedOutput {
+    /// Reports whether verdicts are wanted.
+    pub(crate) fn is_checked(&self) -> bool {
+        self.check
+    }
+
     /// Prints and draws a report, and prints the verdicts on its bounds.
     pub(crate) fn show<R: Display + Serialize, V: Display>(
         &self,

@@ -1,4 +1,4 @@
-//! Project's bounds, and verdicts on a run. Times never cause a failure.
+//! Project's bounds, and verdicts on a run. A verdict never causes a failure.
 
 use std::fmt;
 

@@ -8,6 +8,8 @@ mod drawing;
 mod late;
 mod proof;
 mod report;
+mod sockets;
+mod stall;
 mod station;
 mod storm;
 
@@ -35,6 +37,10 @@ pub(crate) struct Options {
     /// Run only these experiments
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
+
+    /// Number of calls of (d); default: 1000000, or 3000 with --quick
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    calls: Option<u32>,
 
     #[command(flatten)]
     output: CheckedOutput,
@@ -75,7 +81,25 @@ pub(crate) fn run(options: &Options) -> Result {
         report.late = late::measure(quick)?;
     }
     if is_wanted(Part::Proof) {
-        report.proof = proof::measure(if quick { 3_000 } else { 1_000_000 })?;
+        report.proof = proof::measure(options.proved_calls())?;
     }
-    options.output.show(&report, report::verdicts, Report::drawing)
+    options.output.show(&report, report::verdicts, Report::drawing)?;
+    match report.unexplained() {
+        Some(calls @ 1..) if options.output.is_checked() => Err(format!(
+            "{calls} urgent calls took longer than the bound that was proved, and no stall of the machine explains them"
+        )
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+impl Options {
+    /// Returns the number of calls that are compared with the proved bound.
+    fn proved_calls(&self) -> usize {
+        match (self.calls, self.quick) {
+            (Some(calls), _) => calls as usize,
+            (None, true) => 3_000,
+            (None, false) => 1_000_000,
+        }
+    }
 }

@@ -18,8 +18,9 @@ use oxorb_sys::schedule::{self, Class, Schedule};
 use super::admission::{curve, part};
 use super::idl::StationRef;
 use super::report::Proof;
+use super::stall::{self, Judged, Response, Stall};
 use super::station::{Desk, burn};
-use super::storm::{BUDGETS, FLOOD, FLOODERS};
+use super::storm::{BUDGETS, FLOOD, FLOODERS, IDLE};
 use crate::Result;
 use crate::load::{Quiet, now, sleep_until};
 use crate::placement::pin_this_thread;
@@ -50,33 +51,38 @@ pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
     }
     let quiet = Quiet::begin(&[]);
     eprintln!("(d) alone ...");
-    let (mut alone, watcher) = run(ALONE.min(calls), PERIOD, false)?;
+    let (alone, _, watcher) = run(ALONE.min(calls), PERIOD, false)?;
+    let mut alone = times(&alone);
     let worst_case = part(&mut alone, 0.999) * MARGIN;
     let period = PERIOD.max(Duration::from_nanos((worst_case + watcher) / 4 * 5));
     eprintln!("(d) {calls} calls beside the flood ...");
-    let (mut times, watcher) = run(calls, period, true)?;
+    let (responses, stalls, watcher) = run(calls, period, true)?;
     let bound = bound(worst_case, watcher, period)?;
+    let judged = stall::judge(&responses, &stalls, bound.map(Duration::from_nanos));
+    let Judged { beyond, explained, undisturbed_max } = judged;
     eprintln!("(d) the same without an ORB ...");
-    let mut without = bare(calls / 5, period, part(&mut alone, 0.5));
+    let mut without = times(&bare(calls / 5, period, part(&mut alone, 0.5)));
     drop(quiet);
-    let beyond = |times: &[u64]| {
-        let over = times.iter().filter(|time| bound.is_some_and(|bound| **time > bound));
-        over.count() as u64
-    };
+    let over = without.iter().filter(|time| bound.is_some_and(|bound| **time > bound));
+    let without_orb_beyond = over.count() as u64;
+    let mut times = times(&responses);
     Ok(Some(Proof {
         calls: times.len() as u64,
         period_ns: period.as_nanos() as u64,
         worst_case_ns: worst_case,
         watcher_ns: watcher,
         bound_ns: bound,
-        beyond: beyond(&times),
+        beyond,
+        explained,
+        stalls: stalls.len() as u64,
+        undisturbed_max_ns: undisturbed_max.as_nanos() as u64,
         curve: curve(&mut times, 5),
         p50_ns: part(&mut times, 0.5),
         p99_ns: part(&mut times, 0.99),
         p999_ns: part(&mut times, 0.999),
         max_ns: part(&mut times, 1.0),
         without_orb: without.len() as u64,
-        without_orb_beyond: beyond(&without),
+        without_orb_beyond,
         without_orb_curve: curve(&mut without, 5),
         without_orb_max_ns: part(&mut without, 1.0),
     }))
@@ -103,8 +109,14 @@ fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>>
 /// Period of the budget watcher (`-ORBBudgetQuantum`).
 const QUANTUM: Duration = Duration::from_millis(1);
 
-/// Returns the time of each call from its release, in nanoseconds, and the longest check of the budget watcher.
-fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<u64>, u64)> {
+/// Returns the times of responses, in nanoseconds.
+fn times(responses: &[Response]) -> Vec<u64> {
+    responses.iter().map(|response| response.time.as_nanos() as u64).collect()
+}
+
+/// Returns the response to each call, the stalls of the machine meanwhile, and the longest check of the budget watcher in
+/// nanoseconds.
+fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<Response>, Vec<Stall>, u64)> {
     let builder = real_time(Orb::builder().listen("iiop://127.0.0.1:0"));
     let server = builder.setting("Budget", BUDGETS).build()?;
     let desk = Desk::default();
@@ -132,8 +144,9 @@ fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<u64>, u64)> {
     let (others, own) = (client()?, client()?);
     let flood: StationRef = others.resolve(&low)?;
     let urgent: StationRef = own.resolve(&high)?;
-    let times = thread::scope(|scope| {
+    let measured: Result<(Vec<Response>, Vec<Stall>)> = thread::scope(|scope| {
         let over = &over;
+        let sentinel = scope.spawn(move || stall::watch(CPU, over));
         if storm {
             for _ in 0..FLOODERS {
                 let flood = flood.clone();
@@ -150,19 +163,19 @@ fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<u64>, u64)> {
             scope.spawn(move || spin.spin());
             thread::sleep(Duration::from_millis(100));
         }
-        let times = scope.spawn(|| call(&own, &urgent, calls, period)).join();
+        let responses = scope.spawn(|| call(&own, &urgent, calls, period)).join();
         over.store(true, Ordering::Relaxed);
         desk.over.store(true, Ordering::Relaxed);
-        times.map_err(|_| "the urgent client panicked")?
-    })?;
+        let stalls = sentinel.join().map_err(|_| "the sentinel panicked")??;
+        Ok((responses.map_err(|_| "the urgent client panicked")??, stalls))
+    });
+    let (responses, stalls) = measured?;
     let watcher = longest_look();
     own.shutdown(true)?;
     others.shutdown(true)?;
     server.shutdown(true)?;
-    Ok((times, watcher))
+    Ok((responses, stalls, watcher))
 }
-
-const IDLE: Schedule = Schedule { class: Class::Idle, priority: 0 };
 
 fn real_time(builder: oxorb::Builder) -> oxorb::Builder {
     builder
@@ -178,20 +191,20 @@ fn client() -> Result<Orb> {
     Ok(builder.round_trip_timeout(Duration::from_secs(60)).build()?)
 }
 
-fn call(orb: &Orb, urgent: &StationRef, calls: usize, period: Duration) -> Result<Vec<u64>> {
+fn call(orb: &Orb, urgent: &StationRef, calls: usize, period: Duration) -> Result<Vec<Response>> {
     pin_this_thread(CPU)?;
     orb.set_thread_priority(Priority::new(PRIORITIES[1])?)?;
     urgent.validate_connection()?;
     urgent.urgent()?;
     let mut called = Ok(());
-    let times = at_each_release(calls, period, || called = urgent.urgent());
+    let responses = at_each_release(calls, period, || called = urgent.urgent());
     called?;
-    Ok(times)
+    Ok(responses)
 }
 
 /// Returns the response times of a thread that only computes for the time of a call: the delays caused by the machine
 /// itself.
-fn bare(releases: usize, period: Duration, work: u64) -> Vec<u64> {
+fn bare(releases: usize, period: Duration, work: u64) -> Vec<Response> {
     let thread = thread::spawn(move || {
         let _ = pin_this_thread(CPU);
         let _ =
@@ -201,20 +214,20 @@ fn bare(releases: usize, period: Duration, work: u64) -> Vec<u64> {
     thread.join().unwrap_or_default()
 }
 
-/// Returns the time from each release to completion, in nanoseconds. A release that passes during a call is skipped.
-fn at_each_release(releases: usize, period: Duration, mut each: impl FnMut()) -> Vec<u64> {
-    let mut times = Vec::with_capacity(releases);
+/// Returns the response to each release. A release that passes during a call is skipped.
+fn at_each_release(releases: usize, period: Duration, mut each: impl FnMut()) -> Vec<Response> {
+    let mut responses = Vec::with_capacity(releases);
     let mut release = now() + period;
     for _ in 0..releases {
         sleep_until(release);
         each();
         let after = now();
-        times.push((after - release).as_nanos() as u64);
+        responses.push(Response { release, time: after - release });
         while release <= after {
             release += period;
         }
     }
-    times
+    responses
 }
 
 /// Returns a bound on one check of the budget watcher, in nanoseconds: four times the average.

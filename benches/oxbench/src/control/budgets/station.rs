@@ -11,8 +11,8 @@ use oxorb_sys::clock::thread_cpu_nanoseconds;
 use super::idl::{Station, StationRef};
 use crate::Result;
 
-/// Processor time of an urgent call.
-const URGENT: u64 = 20_000;
+/// Processor time of an urgent call, in nanoseconds.
+pub(super) const URGENT: u64 = 20_000;
 
 /// Servant of the experiments, which runs until the end is signalled.
 #[derive(Clone, Default)]

@@ -302,10 +302,13 @@ impl Connection {
                 Ok(Event::Silence) if matches!(owner, ConnectionOwner::Lane(_)) => {
                     return Ok(ServingEnd::Throttled);
                 }
-                Ok(Event::Silence) => {
-                    let paused = self.common.status.paused_for();
-                    thread::sleep(paused.map_or(PAUSE, |left| left.min(PAUSE)));
-                }
+                Ok(Event::Silence) => match self.intake.paused_until {
+                    0 => thread::sleep(PAUSE),
+                    until => {
+                        let left = until.saturating_sub(clock::monotonic_nanoseconds());
+                        thread::sleep(Duration::from_nanos(left).min(PAUSE));
+                    }
+                },
                 Ok(Event::Interrupted) => {}
                 Err(ended) => {
                     if let ConnectionEnd::Malformed(violation) = &ended {

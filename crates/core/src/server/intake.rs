@@ -31,6 +31,9 @@ pub(super) struct Intake {
     kept: KeptBuffer,
     /// Whether the connection is not read until other messages of the client free memory, or a budget has refilled.
     pub(super) throttled: bool,
+    /// Time until which the connection is not read because a budget is exhausted, as of the last attempt to read it, in
+    /// nanoseconds of the monotonic clock; 0 if it is not paused.
+    pub(super) paused_until: u64,
 }
 
 /// Pace of a message that arrives in pieces.
@@ -47,6 +50,7 @@ impl Intake {
             claim: Claim::of(client),
             kept: KeptBuffer::of(client),
             throttled: false,
+            paused_until: 0,
         }
     }
 
@@ -92,7 +96,8 @@ impl Intake {
         status: &Status,
         inbox: &mut Inbox,
     ) -> Result<bool, ConnectionEnd> {
-        if status.paused_for().is_some() {
+        self.paused_until = status.paused_until().unwrap_or_default();
+        if self.paused_until != 0 {
             self.gets_on(status);
             self.throttled = true;
             return Ok(false);
@@ -163,7 +168,7 @@ impl Intake {
         inbox: &Inbox,
     ) -> bool {
         // The client cannot send on while the connection is paused.
-        if !inbox.mid_message() || status.paused_for().is_some() {
+        if !inbox.mid_message() || status.paused_until().is_some() {
             self.gets_on(status);
             return false;
         }

@@ -625,14 +625,11 @@ impl Lane {
         if std::mem::take(&mut connection.armed) {
             self.disarm(&connection.link, connection.id);
         }
-        let paused = connection.common.status.paused_for();
+        let until = connection.intake.paused_until;
         self.put(connection);
-        if let Some(left) = paused {
-            let at = clock::monotonic_nanoseconds().saturating_add(left.as_nanos() as u64);
-            // A thread that waits already does not know this time, so it is woken to wait for a shorter time.
-            if self.next_resume.fetch_min(at, Ordering::Relaxed) > at {
-                self.wake_somebody();
-            }
+        // A thread that waits already does not know this time, so it is woken to wait for a shorter time.
+        if until != 0 && self.next_resume.fetch_min(until, Ordering::Relaxed) > until {
+            self.wake_somebody();
         }
     }
 
@@ -652,15 +649,13 @@ impl Lane {
         let mut parked = self.parked.lock();
         let now = clock::monotonic_nanoseconds();
         let resumed: Vec<Connection> = parked
-            .extract_if(|_, connection| {
-                if !connection.intake.throttled || !connection.common.status.may_be_paused() {
-                    return false;
+            .extract_if(|_, connection| match connection.intake.paused_until {
+                0 => false,
+                until if until <= now => true,
+                until => {
+                    next = next.min(until);
+                    false
                 }
-                let left = connection.common.status.paused_for();
-                if let Some(left) = left {
-                    next = next.min(now.saturating_add(left.as_nanos() as u64));
-                }
-                left.is_none()
             })
             .map(|(_, connection)| connection)
             .collect();

@@ -7,7 +7,6 @@
 //! `behind`.
 
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
 
 use oxorb_giop::{Inbox, Limits, Reading, Wire};
 use oxorb_object::Version;
@@ -173,18 +172,15 @@ impl Status {
         self.paused.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns the time until the connection may be read again; `None` if it may be read.
-    pub(super) fn paused_for(&self) -> Option<Duration> {
+    /// Returns the end of the present pause, in nanoseconds of the monotonic clock; `None` if the connection may be read.
+    pub(super) fn paused_until(&self) -> Option<u64> {
         let until = self.paused.load(Ordering::Relaxed);
-        if until == 0 {
-            return None;
+        if until == 0 || until > clock::monotonic_nanoseconds() {
+            return (until != 0).then_some(until);
         }
-        let left = until.saturating_sub(clock::monotonic_nanoseconds());
-        if left == 0 {
-            // Another thread may begin the next pause meanwhile.
-            let _ = self.paused.compare_exchange(until, 0, Ordering::Relaxed, Ordering::Relaxed);
-        }
-        (left > 0).then(|| Duration::from_nanos(left))
+        // Another thread may begin the next pause meanwhile.
+        let _ = self.paused.compare_exchange(until, 0, Ordering::Relaxed, Ordering::Relaxed);
+        None
     }
 
     /// Sets the protocol of the messages, before the first one. The default is GIOP.

@@ -54,6 +54,19 @@ impl Archive {
         Archive::unpack(octets, limits, |path| Format::of_file(path).is_some())
     }
 
+    /// Unpacks one file of an archive into memory; `None` if the archive has no file with this path.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read). Damage to the contents of other files is not detected.
+    pub fn read_file(
+        octets: &[u8],
+        path: &str,
+        limits: &ArchiveLimits,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let mut archive = Archive::unpack(octets, limits, |one| one == path)?;
+        Ok(archive.files.remove(path))
+    }
+
     /// Unpacks the files whose paths `wanted` accepts. The others become empty files.
     fn unpack(
         octets: &[u8],
@@ -259,6 +272,13 @@ mod tests {
         let found = Archive::read_descriptors(&octets, &small).unwrap();
         assert_eq!(found.files["gps.cpd"], descriptor);
         assert!(found.files["libgps.so"].is_empty());
+        assert_eq!(
+            Archive::read_file(&octets, "gps.cpd", &small).unwrap().as_deref(),
+            Some(descriptor.as_slice())
+        );
+        assert_eq!(Archive::read_file(&octets, "gps", &small).unwrap(), None);
+        let told = Archive::read_file(&octets, "libgps.so", &small).unwrap_err().to_string();
+        assert!(told.contains("more than 10000 octets"), "{told}");
         let outside = packed(&[("../libgps.so", b"")]);
         let told = Archive::read_descriptors(&outside, &small).unwrap_err().to_string();
         assert!(told.contains("leads out of the archive"), "{told}");

@@ -10,6 +10,7 @@ use oxorb_core::lock::Mutex;
 use oxorb_deploy::plan::Plan;
 use oxorb_sys::process::{Child, End};
 
+use super::fetch::Fetching;
 use super::member::Member;
 use super::process::{Starter, unique};
 use super::program::Program;
@@ -481,9 +482,11 @@ fn note_end(state: &Weak<Mutex<State>>, uuid: &str, end: End) {
 /// Returns the processes of the part of a plan that runs on this node.
 fn members(starter: &Starter, plan: &Plan) -> Result<Vec<Member>, Trouble> {
     let parts = split::by_process(plan).into_iter();
+    let orb = starter.activator.reference().orb().clone();
+    let mut fetching = Fetching::new(&starter.settings, orb);
     parts
         .map(|(name, part)| {
-            let program = Program::of(&part, &starter.settings)?;
+            let program = Program::of(&part, &starter.settings, &mut fetching)?;
             Ok(Member::new(name, part, program))
         })
         .collect()

@@ -135,9 +135,12 @@ impl ExecutionManager {
         // that explains what is missing.
         let id = ObjectId::from(REPOSITORY_MANAGER);
         own.bind_name_to_id(REPOSITORY_MANAGER, id.clone());
-        let packages =
-            RepositoryManager::new(inner.settings.packages.clone(), inner.observer.clone());
-        own.activate_with_id::<d::RepositoryManagerRef, _>(id, packages)?;
+        let packages = RepositoryManager::new(
+            inner.settings.packages.clone(),
+            inner.observer.clone(),
+            inner.poa.clone(),
+        );
+        own.activate_with_id::<ox::RepositoryManagerRef, _>(id, packages)?;
         let id = ObjectId::from(TARGET_MANAGER);
         own.bind_name_to_id(TARGET_MANAGER, id.clone());
         own.activate_with_id::<d::TargetManagerRef, _>(id, TargetManager)?;

@@ -11,9 +11,11 @@ mod changes;
 mod client;
 mod domain;
 mod execution;
+mod fetch;
 mod member;
 mod node;
 mod node_event;
+mod owned;
 mod package_name;
 mod packages;
 mod process;
@@ -33,6 +35,7 @@ mod trusted;
 pub use changes::{Changes, PropertyChange};
 pub use client::{Launched, Plans};
 pub use execution::{EXECUTION_MANAGER, ExecutionManager};
+pub use fetch::{FetchSettings, FetchSource, FetchedArtifacts, artifact_location, read_archive};
 pub use node::{NODE_MANAGER, NodeManager};
 pub use node_event::NodeEvent;
 pub use package_name::package_file;
@@ -43,5 +46,5 @@ pub use settings::{Artifacts, ExecutionSettings, NodeSettings, ProcessOutput, Re
 pub use target::TARGET_MANAGER;
 pub use trouble::Trouble;
 
-pub(crate) use program::{Locations, managed_arguments};
+pub(crate) use program::{Locations, is_remote, managed_arguments};
 pub(crate) use property::text as property_text;

@@ -31,26 +31,30 @@ pub(super) fn file_name(name: &str) -> Result<String, String> {
     if name.is_empty() {
         return Err("the name of the package is empty; give it a name".to_owned());
     }
-    let mut file = String::new();
+    let file = (name.len() <= MOST).then(|| encoded(name)).filter(|file| file.len() <= MOST);
+    file.map(|file| file + ENDING).ok_or_else(|| {
+        format!(
+            "the name of the package is too long: the name of its file, in which other characters than letters, \
+             digits, '-', '_' and '.' take three octets each, has {MOST} octets at most; give it a shorter name"
+        )
+    })
+}
+
+/// Returns the name of a package as it appears in names of files and in locations.
+pub(super) fn encoded(name: &str) -> String {
+    let mut encoded = String::new();
     for (at, octet) in name.bytes().enumerate() {
         let is_plain = octet.is_ascii_alphanumeric()
             || matches!(octet, b'-' | b'_')
             || (octet == b'.' && at > 0);
         match is_plain {
-            true => file.push(char::from(octet)),
+            true => encoded.push(char::from(octet)),
             false => {
-                let _ = write!(file, "%{octet:02X}");
+                let _ = write!(encoded, "%{octet:02X}");
             }
         }
-        if file.len() > MOST {
-            return Err(format!(
-                "the name of the package is too long: the name of its file, in which other characters than letters, \
-                 digits, '-', '_' and '.' take three octets each, has {MOST} octets at most; give it a shorter name"
-            ));
-        }
     }
-    file.push_str(ENDING);
-    Ok(file)
+    encoded
 }
 
 /// Returns the name of the package in a file.
@@ -67,7 +71,8 @@ pub(super) fn name_of(file: &str) -> Result<String, Option<String>> {
     }
 }
 
-fn decoded(mut rest: &str) -> Option<String> {
+/// Returns the name of a package from its form in names of files and in locations.
+pub(super) fn decoded(mut rest: &str) -> Option<String> {
     let mut octets = Vec::with_capacity(rest.len());
     while let Some((plain, coded)) = rest.split_once('%') {
         octets.extend_from_slice(plain.as_bytes());

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use oxorb_deploy::Place;
 use oxorb_deploy::plan::{Artifact, Implementation, Instance, Plan};
 use oxorb_object::{Url, parse_reference};
 
+use super::fetch::{Fetched, Fetching, Remote};
 use super::settings::{Artifacts, NodeSettings};
 use super::trouble::Trouble;
 use super::trusted::{self, leads_below, stays_within};
@@ -23,11 +25,17 @@ pub(super) struct Program {
     /// Arguments of the plan's real-time resources, followed by those of the manager. If a setting occurs twice, the
     /// later one takes precedence.
     pub(super) arguments: Vec<String>,
+    /// File that was fetched for the program. It stays as long as this field.
+    fetched: Option<Arc<Fetched>>,
 }
 
 impl Program {
-    /// Finds the common executable of all instances of a process.
-    pub(super) fn of(part: &Plan, settings: &NodeSettings) -> Result<Program, Trouble> {
+    /// Finds or fetches the common executable of all instances of a process.
+    pub(super) fn of(
+        part: &Plan,
+        settings: &NodeSettings,
+        fetching: &mut Fetching,
+    ) -> Result<Program, Trouble> {
         let locations = Locations::of(part);
         let mut found: Option<(&Instance, &str)> = None;
         for instance in &part.instance {
@@ -36,15 +44,23 @@ impl Program {
         let Some((instance, location)) = found else {
             return Err(Trouble::new("", "a process without instances"));
         };
-        let path = settings
-            .artifacts
-            .find(location)
-            .map_err(|reason| Trouble::new(&instance.name, reason))?;
+        let refuse = |reason: String| Trouble::new(&instance.name, reason);
+        let fetched = match Remote::parse(location) {
+            Some(remote) => {
+                let remote = remote.and_then(|remote| fetching.file(location, &remote));
+                Some(remote.map_err(|reason| refuse(format!("its artifact {reason}")))?)
+            }
+            None => None,
+        };
+        let path = match &fetched {
+            Some(fetched) => fetched.path().to_owned(),
+            None => settings.artifacts.find(location).map_err(refuse)?,
+        };
         let mut arguments = command_line(part)?;
         arguments.extend(settings.arguments.iter().cloned());
         if path.extension().is_none_or(|extension| extension != "so") {
             let before = Vec::new();
-            return Ok(Program { path, before, arguments });
+            return Ok(Program { path, before, arguments, fetched });
         }
         let Some((host, before)) = settings.library_host.split_first() else {
             let reason = format!(
@@ -55,7 +71,7 @@ impl Program {
         };
         let mut before = before.to_vec();
         before.extend([path.display().to_string(), "--".to_owned()]);
-        Ok(Program { path: host.into(), before, arguments })
+        Ok(Program { path: host.into(), before, arguments, fetched })
     }
 }
 
@@ -139,14 +155,18 @@ impl<'p> Locations<'p> {
         let location = locations.find(|location| !location.is_empty()).ok_or_else(|| {
             wrong(artifact.place, format!("artifact {:?} has no location", artifact.name))
         })?;
-        match on_this_machine(location) {
-            Ok(_) => Ok(location),
+        let checked = match Remote::parse(location) {
+            Some(remote) => remote.map(drop).map_err(|why| format!("its artifact {why}")),
+            None => on_this_machine(location).map(drop),
+        };
+        match checked {
+            Ok(()) => Ok(location),
             Err(reason) => Err(wrong(artifact.place, reason)),
         }
     }
 }
 
-/// Returns the path that a location denotes on the node's machine.
+/// Returns the path that a location denotes on the node's machine; see [`Remote::parse`] for others.
 fn on_this_machine(location: &str) -> Result<Cow<'_, str>, String> {
     let scheme = location.split_once(':').map(|(scheme, _)| scheme);
     match scheme {
@@ -154,11 +174,13 @@ fn on_this_machine(location: &str) -> Result<Cow<'_, str>, String> {
             Ok(Url::File(path)) => Ok(path.into()),
             _ => Err(format!("its artifact is at {location:?}, which names no path")),
         },
-        _ if location.contains("://") => Err(format!(
-            "its artifact is at {location:?}; a node runs files of its own: copy it there, and say the path"
-        )),
         _ => Ok(location.into()),
     }
+}
+
+/// Reports whether a location denotes a file of another machine.
+pub(crate) fn is_remote(location: &str) -> bool {
+    Remote::parse(location).is_some()
 }
 
 /// Returns the arguments for processes that the real-time resources of a plan contain.
@@ -218,7 +240,7 @@ impl Artifacts {
         }
     }
 
-    /// Returns the path of the executable for a location in a plan.
+    /// Returns the path of the executable for a location in a plan on this machine.
     pub(crate) fn find(&self, location: &str) -> Result<PathBuf, String> {
         let location = on_this_machine(location)?;
         let folder = match self {
@@ -272,6 +294,12 @@ mod tests {
     use crate::manager::split::tests::{PLAN, plan};
     use crate::manager::split::{by_node, by_process};
 
+    /// Returns the program of a process on a node, which fetches files if its settings permit it.
+    fn program(process: &Plan, settings: &NodeSettings) -> Result<Program, Trouble> {
+        let orb = oxorb::Orb::builder().listen_late().build().unwrap();
+        Program::of(process, settings, &mut Fetching::new(settings, (*orb).clone()))
+    }
+
     #[test]
     fn a_process_is_not_started_with_arguments_that_a_plan_may_not_give() {
         let with = |argument: &str| {
@@ -291,7 +319,7 @@ mod tests {
                 plan
             };
             let (_, process) = by_process(&by_node(&plan)[0].1).remove(0);
-            Program::of(&process, &settings)
+            program(&process, &settings)
         };
         let program = with("-ORBSchedPolicy=SCHED_FIFO").unwrap();
         assert_eq!(program.arguments, ["-ORBSchedPolicy=SCHED_FIFO", "-ORBAccess=allow uid:7"]);
@@ -317,8 +345,6 @@ mod tests {
         let up = below.find("bin/../../../bin/sh").unwrap_err();
         assert!(up.contains("--artifacts"), "{up}");
         assert!(below.find("bin").unwrap_err().contains("no file"));
-        let remote = below.find("http://example/p").unwrap_err();
-        assert!(remote.contains("copy it there"), "{remote}");
         let anywhere = Artifacts::Anywhere(folder.clone());
         for url in ["file:///bin/sh", "FILE://localhost/bin/sh", "file:///bin/%73h", "file:/bin/sh"]
         {
@@ -384,12 +410,37 @@ mod tests {
     }
 
     #[test]
+    fn files_of_other_machines_are_refused_unless_the_node_fetches_them() {
+        let at = |location: &str| {
+            let mut plan = plan(PLAN);
+            for artifact in &mut plan.artifact {
+                artifact.location = vec![location.to_owned()];
+            }
+            let (_, process) = by_process(&by_node(&plan)[0].1).remove(0);
+            let settings = NodeSettings {
+                artifacts: Artifacts::Anywhere(".".into()),
+                ..NodeSettings::default()
+            };
+            program(&process, &settings).unwrap_err().to_string()
+        };
+        let told = at("http://127.0.0.1/p");
+        assert!(told.contains("\"http://127.0.0.1/p\" is at another machine"), "{told}");
+        assert!(told.contains("--fetch-from URL"), "{told}");
+        let told = at("corbaloc::127.0.0.1/RepositoryManager#p");
+        assert!(told.contains("is the archive of a package"), "{told}");
+        let told = at("http://example/p");
+        assert!(told.contains("needs a checksum"), "{told}");
+        let told = at("https://example/p");
+        assert!(told.contains("no manager fetches files by https:"), "{told}");
+    }
+
+    #[test]
     fn instances_of_two_executables_share_no_process() {
         let text =
             PLAN.replace("constrainedInstance = [\"c1\"]", "constrainedInstance = [\"c1\", \"p\"]");
         let parts = by_node(&plan(&text));
         let (_, process) = &by_process(&parts[0].1)[0];
-        let error = Program::of(process, &NodeSettings::default()).unwrap_err();
+        let error = program(process, &NodeSettings::default()).unwrap_err();
         assert_eq!(error.name, "c1");
         assert!(error.reason.contains("DifferentProcess"), "{error}");
     }

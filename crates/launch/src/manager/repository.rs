@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use oxorb_core::Orb;
 use oxorb_object::{CompletionStatus, SystemException, minor};
+use oxorb_poa::Poa;
 
+use super::fetch::Remote;
 use super::node_event::{NodeEvent, Observer};
 use super::packages::{Refusal, Repository};
 use crate::idl::deployment as d;
@@ -11,6 +14,8 @@ use crate::idl::deployment::repository_manager::{
     CreatePackageError, DeletePackageError, FindPackageByNameError, FindPackageByUuidError,
     InstallPackageError,
 };
+use crate::idl::ox_deployment as ox;
+use crate::idl::ox_deployment::repository_manager::ReadArchiveError;
 
 /// Key of the repository manager of an execution manager.
 pub const REPOSITORY_MANAGER: &str = "RepositoryManager";
@@ -27,21 +32,28 @@ const NOT_WRITTEN: SystemException =
 const UNSURE: SystemException =
     SystemException::persist_store(minor::persist_store::NOT_SYNCED, CompletionStatus::Maybe);
 
+/// Exception while the ORB ends.
+const GONE: SystemException =
+    SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
+
 /// Maximum length in octets of a text in a PackageError. The texts contain parts of the request.
 const MOST_TEXT: usize = 8_192;
 
-/// `Deployment::RepositoryManager`. Without a repository, it is empty and refuses all packages.
+/// `OxDeployment::RepositoryManager`. Without a repository, it is empty and refuses all packages.
 pub(super) struct RepositoryManager {
     repository: Option<Arc<Repository>>,
     observer: Observer,
+    /// POA whose ORB calls other repositories.
+    poa: Poa,
 }
 
 impl RepositoryManager {
     pub(super) fn new(
         repository: Option<Arc<Repository>>,
         observer: Observer,
+        poa: Poa,
     ) -> RepositoryManager {
-        RepositoryManager { repository, observer }
+        RepositoryManager { repository, observer, poa }
     }
 
     /// Returns the repository, or the exception for a package from `source`.
@@ -83,7 +95,15 @@ impl d::RepositoryManager for RepositoryManager {
         location: &str,
         replace: bool,
     ) -> Result<(), InstallPackageError> {
-        let installed = self.repository(location)?.install(name, location, replace);
+        let repository = self.repository(location)?;
+        let installed = match Remote::parse(location) {
+            None => repository.install(name, location, replace),
+            Some(Err(reason)) => Err(Refusal::Package(reason)),
+            Some(Ok(remote)) => {
+                let orb: Orb = self.poa.orb().ok_or(GONE)?;
+                repository.install_fetched(name, &remote, replace, &orb)
+            }
+        };
         installed.map_err(|refusal| self.refused(name, location, refusal))
     }
 
@@ -149,6 +169,32 @@ impl d::RepositoryManager for RepositoryManager {
             }
             Err(Refusal::NameExists) => Err(NOT_WRITTEN.into()),
         }
+    }
+}
+
+impl ox::RepositoryManager for RepositoryManager {
+    fn read_archive(
+        &self,
+        name: &str,
+        version: &str,
+        offset: u64,
+    ) -> Result<ox::ArchivePart, ReadArchiveError> {
+        let read = match &self.repository {
+            Some(repository) => repository.read_part(name, version, offset),
+            None => Ok(None),
+        };
+        let read = read.map_err(|refusal| -> ReadArchiveError {
+            match refusal {
+                Refusal::Package(reason) => {
+                    d::PackageError { source: clipped(name), reason: clipped(&reason) }.into()
+                }
+                Refusal::Store(reason) | Refusal::Unsure(reason) => {
+                    self.broken(name, reason, NOT_READ).into()
+                }
+                Refusal::NameExists => NOT_READ.into(),
+            }
+        });
+        read?.ok_or_else(|| d::NoSuchName {}.into())
     }
 }
 

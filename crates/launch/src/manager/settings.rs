@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::fetch::FetchedArtifacts;
 use super::packages::Repository;
 
 /// Limits of a node manager, and settings for starting processes. Requests beyond a limit are refused with an exception
@@ -14,6 +15,8 @@ use super::packages::Repository;
 pub struct NodeSettings {
     /// Executables that plans may name. Default: none.
     pub artifacts: Artifacts,
+    /// Files that plans may name by the URL of a server. Default: none, so that such plans are refused.
+    pub fetched: Option<Arc<FetchedArtifacts>>,
     /// Arguments of each process. They follow those of the plan, and thus take precedence. Default: none.
     pub arguments: Vec<String>,
     /// Program that runs shared libraries, with its first arguments. The library, `--` and the arguments of the
@@ -45,6 +48,7 @@ impl Default for NodeSettings {
     fn default() -> Self {
         NodeSettings {
             artifacts: Artifacts::Refused,
+            fetched: None,
             arguments: Vec::new(),
             library_host: Vec::new(),
             output: ProcessOutput::Inherited,

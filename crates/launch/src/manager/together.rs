@@ -1,6 +1,7 @@
 //! Concurrent execution of a step on several processes or nodes, and a gate for exclusive operations.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use oxorb_core::lock::{Condvar, Mutex};
@@ -62,6 +63,12 @@ impl Gate {
         }
         *is_taken = true;
         Some(Pass(self))
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").finish_non_exhaustive()
     }
 }
 

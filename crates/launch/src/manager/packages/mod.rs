@@ -2,20 +2,28 @@
 //!
 //! ```text
 //! install: archive below the folder of sources --+
+//! install: archive that a server hands out ------+
 //! create: struct, artifacts below that folder ---+-> read, within the limits -> temporary file -> NAME.cpk
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+use std::time::Instant;
 
+use oxorb_core::Orb;
 use oxorb_core::lock::Mutex;
 use oxorb_deploy::Archive;
+use oxorb_sys::descriptor::open_regular;
 
+use super::fetch::{Fetch, Limit, Remote};
+use super::owned::{claim, owned_folder};
 use super::package_name::{file_name, name_of};
+use super::together::Gate;
 use crate::idl::deployment as d;
+use crate::idl::ox_deployment as ox;
 use crate::wire::package_from_wire;
 
 mod content;
@@ -30,7 +38,10 @@ pub(super) use refusal::Refusal;
 pub use settings::RepositorySettings;
 
 use content::{Summary, parse, summary};
-use sources::{owned_folder, read_file};
+use sources::read_file;
+
+/// Maximum number of octets of a part of an archive in a reply.
+const PART: u64 = 256 << 10;
 
 /// Ending of the name of a file that is being written.
 const TEMPORARY: &str = ".new";
@@ -50,6 +61,8 @@ pub struct Repository {
     unreadable: Vec<String>,
     /// Mutex that is held while a package is read, written or deleted, so that one at a time is in memory.
     work: Mutex<()>,
+    /// Gate that admits one fetch of an archive at a time.
+    fetches: Gate,
 }
 
 /// Packages by name; `None` for one that cannot be read.
@@ -64,29 +77,9 @@ impl Repository {
     pub fn open(settings: RepositorySettings) -> Result<Repository, String> {
         let shown = settings.folder.display().to_string();
         let wrong = |error: io::Error| format!("the folder of packages {shown}: {error}");
-        match DirBuilder::new().mode(0o700).create(&settings.folder) {
-            Ok(()) => {
-                let parent = settings.folder.parent().filter(|it| !it.as_os_str().is_empty());
-                File::open(parent.unwrap_or(Path::new(".")))
-                    .and_then(|it| it.sync_all())
-                    .map_err(wrong)?;
-            }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(wrong(error)),
-        }
-        let folder = owned_folder(&settings.folder, "the folder of packages")?;
+        let (folder, handle) = claim(&settings.folder, "the folder of packages")?;
         if let Some(sources) = &settings.sources {
             owned_folder(sources, "the folder from which packages are installed")?;
-        }
-        let handle = File::open(&folder).map_err(wrong)?;
-        match handle.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(format!(
-                    "the folder of packages {shown} is in use by another process; end it, or give another folder"
-                ));
-            }
-            Err(TryLockError::Error(error)) => return Err(wrong(error)),
         }
         let mut repository = Repository {
             settings,
@@ -95,6 +88,7 @@ impl Repository {
             packages: Mutex::default(),
             unreadable: Vec::new(),
             work: Mutex::default(),
+            fetches: Gate::default(),
         };
         let (packages, unreadable) = repository.scan().map_err(wrong)?;
         repository.packages = Mutex::new(packages);
@@ -164,6 +158,41 @@ impl Repository {
         self.keep(name, &file, &octets)
     }
 
+    /// Installs a package from an archive that a server hands out.
+    pub(super) fn install_fetched(
+        &self,
+        name: &str,
+        remote: &Remote<'_>,
+        replace: bool,
+        orb: &Orb,
+    ) -> Result<(), Refusal> {
+        if remote.is_packaged() {
+            let reason = "the location is a file of a package; leave out / and the path after the name of the package";
+            return Err(Refusal::Package(reason.to_owned()));
+        }
+        // Refuse what can be refused without the archive.
+        self.admit(name, replace)?;
+        let limit = self.settings.fetch_timeout;
+        let late = || "other archives are being fetched; try again later".to_owned();
+        // One archive at a time is in memory, until it is kept.
+        let _pass = self.fetches.pass(limit).ok_or_else(late)?;
+        let now = Instant::now();
+        let fetch = Fetch {
+            from: &self.settings.urls,
+            permission: "RepositorySettings::urls, --install-url",
+            orb,
+            limit: Limit {
+                octets: self.settings.max_package_octets,
+                name: "RepositorySettings::max_package_octets, --max-package-octets",
+            },
+            end: now.checked_add(limit).unwrap_or(now),
+        };
+        let octets = fetch.file(remote)?;
+        let _work = self.work.lock();
+        let file = self.admit(name, replace)?;
+        self.keep(name, &file, &octets)
+    }
+
     /// Installs a package from a struct. Relative locations of artifacts begin at a folder below that of the sources.
     pub(super) fn create(
         &self,
@@ -198,6 +227,39 @@ impl Repository {
         let octets = read.map_err(|error| error.to_string())?;
         // The artifacts were checked at the installation. Their contents are not needed.
         parse(&octets, self.settings.max_package_octets, Archive::read_descriptors).map(Some)
+    }
+
+    /// Returns the next part of the archive of a package, from an offset; `None` if no package has this name. The first
+    /// part has no version, and the others have the version of the first one.
+    ///
+    /// # Errors
+    /// The package was replaced since the first part, or cannot be read.
+    pub(super) fn read_part(
+        &self,
+        name: &str,
+        version: &str,
+        offset: u64,
+    ) -> Result<Option<ox::ArchivePart>, Refusal> {
+        let is_known = self.packages.lock().get(name).is_some_and(Option::is_some);
+        let Some(file) = file_name(name).ok().filter(|_| is_known) else {
+            return Ok(None);
+        };
+        let store = |error: io::Error| Refusal::Store(error.to_string());
+        // The archive is replaced as a whole, so an open file does not change.
+        let archive = open_regular(&self.folder.join(file)).map_err(store)?;
+        let there = archive.metadata().map_err(store)?;
+        let size = there.len();
+        let own =
+            format!("{:x}-{size:x}-{:x}.{:x}", there.ino(), there.mtime(), there.mtime_nsec());
+        if !version.is_empty() && version != own {
+            let reason =
+                format!("the package {name:?} was replaced while it was read; read it again");
+            return Err(Refusal::Package(reason));
+        }
+        let count = size.saturating_sub(offset).min(PART);
+        let mut octets = vec![0; usize::try_from(count).unwrap_or_default()];
+        archive.read_exact_at(&mut octets, offset).map_err(store)?;
+        Ok(Some(ox::ArchivePart { size, version: own, octets }))
     }
 
     /// Returns a package by its UUID. If several packages have the UUID, returns the first one in the order of names.

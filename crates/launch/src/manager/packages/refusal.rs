@@ -1,6 +1,6 @@
 //! Reasons why a package is not installed.
 
-/// Reason why a package is not installed.
+/// Reason why a package is not installed or read.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// A package of this name is installed.

@@ -1,18 +1,15 @@
 //! Files that clients name: those below the folder of sources, which only this user and root can change.
 
-use std::fs;
 use std::io::{self, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use oxorb_object::{Url, parse_reference};
 use oxorb_sys::descriptor::open_regular;
 
 use super::refusal::Refusal;
+use crate::manager::fetch::MOST_LOCATION;
+use crate::manager::owned::owned_folder;
 use crate::manager::trusted::{self, leads_below, stays_within};
-
-/// Maximum length in octets of a location, as of a path in Linux.
-pub(super) const MOST_LOCATION: usize = 4_096;
 
 /// Returns the path of a file or folder that a client names, below the folder of sources.
 pub(super) fn find(sources: Option<&Path>, location: &str) -> Result<PathBuf, Refusal> {
@@ -49,21 +46,6 @@ pub(super) fn find(sources: Option<&Path>, location: &str) -> Result<PathBuf, Re
     }
 }
 
-/// Returns the path of a folder, without links, that only this user and root can change. Other users must not be able
-/// to add files either, so the folder is refused even if it has the sticky bit.
-pub(super) fn owned_folder(folder: &Path, what: &str) -> Result<PathBuf, String> {
-    let found = trusted::resolve(folder).map_err(|reason| format!("{what}: {reason}"))?;
-    let there = fs::metadata(&found).map_err(|error| format!("{what}: {error}"))?;
-    let shown = found.display();
-    match (there.is_dir(), there.mode() & 0o022) {
-        (true, 0) => Ok(found),
-        (true, _) => Err(format!(
-            "{what}: other users may write to {shown}; give another folder, or correct its rights (chmod go-w {shown})"
-        )),
-        (false, _) => Err(format!("{what}: {} is no folder", folder.display())),
-    }
-}
-
 /// Returns the reason for a client why a file below a folder cannot be used. It has a name instead of the path of the
 /// folder, which clients do not know.
 pub(super) fn below(folder: &Path, name: &str, reason: &str) -> Refusal {
@@ -85,8 +67,8 @@ fn path_of(location: &str) -> Result<String, String> {
             _ => Err(format!("the location {location:?} contains no path")),
         },
         _ if location.contains("://") => Err(format!(
-            "the location {location:?} is no file of this machine, and nothing is downloaded; copy the archive below \
-             the folder of --install-from, and give its path"
+            "the location {location:?} is no file of this machine; copy the files below the folder of --install-from, \
+             and give their path"
         )),
         _ if location.is_empty() => {
             Err("the location is empty; give the path of an archive".to_owned())

@@ -1,13 +1,14 @@
 //! Tests of repositories of packages.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
 use std::process::Command;
 
 use oxorb_deploy::ArchiveLimits;
 
 use super::content::MOST_TYPES;
-use super::sources::MOST_LOCATION;
 use super::*;
+use crate::manager::fetch::MOST_LOCATION;
 
 /// Folder of one test, with a folder of sources and one of packages.
 struct Folder(PathBuf);
@@ -221,7 +222,7 @@ fn only_files_below_the_folder_of_sources_are_read() {
     let told = refused(install(missing)).replace(missing, existing);
     assert_eq!(told, refused(install(existing)));
     for (location, wanted) in [
-        ("http://host/gps.cpk", "nothing is downloaded"),
+        ("http://host/gps.cpk", "is no file of this machine"),
         ("file:", "contains no path"),
         (" ", "the location is empty"),
         ("base", "it is no regular file"),

@@ -1,6 +1,7 @@
 //! Plans launched over an execution manager and node managers: connected, restarted, changed, undone.
 
 mod extended;
+mod fetched;
 mod launch;
 mod operations;
 mod packages;

@@ -78,7 +78,8 @@ fn a_repository_answers_with_its_packages_or_with_exceptions() {
     for (location, wanted) in [
         ("broken.cpk", "no archive that can be read"),
         ("/etc/passwd", "is not below the folder"),
-        ("http://host/gps.cpk", "nothing is downloaded"),
+        ("http://host/gps.cpk", "needs a checksum"),
+        ("http://127.0.0.1:9/gps.cpk", "is not permitted here"),
     ] {
         match repository.install_package("other", location, false).unwrap_err() {
             exceptions::InstallPackageError::PackageError(why) => {

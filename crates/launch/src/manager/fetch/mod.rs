@@ -1,0 +1,119 @@
+//! Files that managers fetch from HTTP servers and from repositories, if an operator permits that.
+//!
+//! ```text
+//! plan: location of an artifact -> Fetching -> FetchedArtifacts (files of a node) -+
+//! client: installPackage -> Repository ---------------------------------------------+-> Fetch -> HTTP, readArchive
+//! ```
+
+mod archive;
+mod http;
+mod location;
+mod sha256;
+mod store;
+
+use std::time::{Duration, Instant};
+
+use oxorb_core::{Interface as _, Orb};
+use oxorb_deploy::{Archive, ArchiveLimits};
+
+pub use archive::read_archive;
+pub use location::{FetchSource, artifact_location};
+pub(super) use location::{MOST_LOCATION, Remote};
+pub use store::{FetchSettings, FetchedArtifacts};
+pub(super) use store::{Fetched, Fetching};
+
+use location::Server;
+use sha256::Digest;
+
+/// Error for a fetch that takes too long.
+const LATE: &str = "the file did not arrive in time";
+
+/// Maximum size of a file.
+pub(super) struct Limit {
+    pub(super) octets: u64,
+    /// Names of the setting and of the option.
+    pub(super) name: &'static str,
+}
+
+impl Limit {
+    /// Refuses a size beyond the limit.
+    fn admit(&self, octets: u64) -> Result<(), String> {
+        match octets > self.octets {
+            false => Ok(()),
+            true => {
+                Err(format!("it has more than {} octets, the limit ({})", self.octets, self.name))
+            }
+        }
+    }
+}
+
+/// Permitted servers and limits of a fetch.
+pub(super) struct Fetch<'f> {
+    pub(super) from: &'f [FetchSource],
+    /// Names of the setting and of the option that list the permitted servers.
+    pub(super) permission: &'static str,
+    /// ORB that calls repositories.
+    pub(super) orb: &'f Orb,
+    pub(super) limit: Limit,
+    /// Time at which the fetch is abandoned.
+    pub(super) end: Instant,
+}
+
+impl Fetch<'_> {
+    /// Refuses a file from a server that is not permitted.
+    pub(super) fn permit(&self, remote: &Remote<'_>) -> Result<(), String> {
+        match self.from.iter().any(|source| source.permits(remote)) {
+            true => Ok(()),
+            false => Err(format!(
+                "{:?} is fetched from a server that is not permitted here ({})",
+                remote.text, self.permission
+            )),
+        }
+    }
+
+    /// Fetches a file, and compares it with its checksum. Takes memory for the file and, if it is in a package, for the
+    /// archive of the package.
+    ///
+    /// # Errors
+    /// The location, and why the file is not fetched: its server is not permitted or does not hand it out, a limit, or
+    /// another checksum.
+    pub(super) fn file(&self, remote: &Remote<'_>) -> Result<Vec<u8>, String> {
+        self.permit(remote)?;
+        let content = match &remote.server {
+            Server::Http(url) => http::get(url, &self.limit, self.end),
+            Server::Repository { url, package, path } => self.packaged(url, package, *path),
+        };
+        let content = content.and_then(|content| match (remote.checksum, Digest::of(&content)) {
+            (Some(wanted), found) if wanted != found => Err(format!(
+                "its SHA-256 is {}, and the location says {}",
+                found.hex(),
+                wanted.hex()
+            )),
+            _ => Ok(content),
+        });
+        content.map_err(|why| format!("{:?} cannot be fetched: {why}", remote.text))
+    }
+
+    /// Returns the archive of a package in a repository, or a file in it.
+    fn packaged(&self, url: &str, package: &str, path: Option<&str>) -> Result<Vec<u8>, String> {
+        let repository = self.orb.string_to_object(url).map_err(|error| error.to_string())?;
+        // `narrow` would call the object without a time limit.
+        let repository = repository.unchecked_narrow();
+        let octets = archive::read(&repository, package, &self.limit, self.end)?;
+        let Some(path) = path else {
+            return Ok(octets);
+        };
+        let limits = ArchiveLimits { octets: self.limit.octets, ..ArchiveLimits::default() };
+        let file = Archive::read_file(&octets, path, &limits);
+        let file = file.map_err(|error| error.to_string().replace('\n', "; "))?;
+        file.ok_or_else(|| format!("the package {package:?} has no file {path:?}"))
+    }
+}
+
+/// Returns the time until `end`.
+fn left(end: Instant) -> Result<Duration, String> {
+    match end.saturating_duration_since(Instant::now()) {
+        Duration::ZERO => Err(LATE.to_owned()),
+        left => Ok(left),
+    }
+}

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use oxorb::deployment::idl::deployment::NodeManagerRef;
 use oxorb::deployment::{
-    Artifacts, NODE_MANAGER, NodeEvent, NodeManager, NodeSettings, ProcessOutput,
+    Artifacts, FetchSettings, FetchSource, FetchedArtifacts, NODE_MANAGER, NodeEvent, NodeManager,
+    NodeSettings, ProcessOutput,
 };
 use oxorb::settings::Options;
 use oxorb::{Interface as _, Orb};
@@ -25,10 +26,12 @@ pub(crate) enum Command {
     #[command(
         after_help = "Whoever calls it starts the executables below --artifacts as this user. So it listens on a socket that this user alone\n\
         reaches, and over TCP only if told to: at corbaloc::HOST:PORT/NAME.NodeManager, as DAnCE's does, where -ORBAccess should let\n\
-        in execution managers alone. Files that other users may change are not started. Its processes listen where it does, get its\n\
-        -ORBAccess, and end with it, also by kill -9. docs/deployment.md says more.\n\nExamples:\n  \
+        in execution managers alone. Files that other users may change are not started. With --fetched and --fetch-from, plans may\n\
+        also name files of these servers, which the manager fetches. Its processes listen where it does, get its -ORBAccess, and\n\
+        end with it, also by kill -9. docs/deployment.md says more.\n\nExamples:\n  \
         oxorb node serve --name cockpit --artifacts /opt/display\n  \
         oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --port 2811 -ORBAccess 'allow 10.0.0.0/8'\n  \
+        oxorb node serve --name radar --fetched /var/lib/radar --fetch-from corbaloc::10.0.0.7:2810/RepositoryManager\n  \
         oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --bind -ORBInitRef NameService=corbaloc::host:2809/NameService"
     )]
     Serve(Args),
@@ -52,7 +55,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     starting: Starting,
     /// Maximum number of plans with a part on this node
-    #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_plans)]
+    #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_plans, value_parser = at_least_one)]
     max_plans: usize,
     /// Output format; JSON writes one line when serving starts, and one for each incident, and what processes write to
     /// standard output goes to standard error
@@ -70,25 +73,91 @@ pub(crate) struct Starting {
     /// Let plans name any executable that this user may run
     #[arg(long)]
     any_artifact: bool,
+    #[command(flatten)]
+    fetching: FetchArgs,
     /// Argument to pass to each process, such as -ORBMaxMessage=1000000; overrides the arguments of the plan and of
     /// this command. May be repeated
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     process_arg: Vec<String>,
     /// Maximum number of processes on a node
-    #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_processes)]
+    #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_processes, value_parser = at_least_one)]
     max_processes: usize,
     /// Time limit in seconds from the start of a process to its first call to this manager
-    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().start_timeout.as_secs())]
+    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().start_timeout.as_secs(), value_parser = seconds())]
     start_timeout: u64,
     /// Time limit in seconds of each call to a process: to install, connect and start its instances
-    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().call_timeout.as_secs())]
+    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().call_timeout.as_secs(), value_parser = seconds())]
     call_timeout: u64,
     /// Seconds that a process has to remove its instances, and then the same time again to end, before it is killed
-    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().stop_timeout.as_secs())]
+    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().stop_timeout.as_secs(), value_parser = seconds())]
     stop_timeout: u64,
 }
 
+/// Returns the parser of a time limit in seconds.
+pub(crate) fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
+    clap::value_parser!(u64).range(1..=86_400)
+}
+
+/// Parses a maximum number, which is at least 1.
+pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("the maximum is at least 1".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}")),
+    }
+}
+
+/// Options for fetching files of other machines.
+#[derive(clap::Args)]
+struct FetchArgs {
+    /// Folder for files that plans name by URLs and the manager fetches; it is created if it is missing. Other users
+    /// must not be able to change it
+    #[arg(long, value_name = "DIR", requires = "fetch_from")]
+    fetched: Option<PathBuf>,
+    /// Server from which plans may let the manager fetch files: http://HOST:PORT/FOLDER, or
+    /// corbaloc::HOST:PORT/RepositoryManager; may be repeated
+    #[arg(long, value_name = "URL", requires = "fetched")]
+    fetch_from: Vec<FetchSource>,
+    /// Time limit in seconds for fetching all files of a plan
+    #[arg(long, value_name = "S", default_value_t = FetchSettings::TIMEOUT.as_secs(), value_parser = seconds())]
+    fetch_timeout: u64,
+    /// Maximum size in octets of a fetched file, and of the archive that contains it
+    #[arg(long, value_name = "OCTETS", default_value_t = FetchSettings::MAX_FILE_OCTETS, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    max_artifact_octets: u64,
+    /// Maximum size in octets of all fetched files
+    #[arg(long, value_name = "OCTETS", default_value_t = FetchSettings::MAX_OCTETS, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
+    max_fetched_octets: u64,
+}
+
+impl FetchArgs {
+    /// Opens the folder of fetched files; `None` if no folder is given.
+    fn open(&self) -> Result<Option<Arc<FetchedArtifacts>>, Failed> {
+        let Some(folder) = &self.fetched else {
+            return Ok(None);
+        };
+        let fetched = FetchedArtifacts::open(FetchSettings {
+            from: self.fetch_from.clone(),
+            timeout: Duration::from_secs(self.fetch_timeout),
+            max_file_octets: self.max_artifact_octets,
+            max_octets: self.max_fetched_octets,
+            ..FetchSettings::new(folder)
+        });
+        Ok(Some(Arc::new(fetched.map_err(because)?)))
+    }
+}
+
 impl Starting {
+    /// Returns an option that only a manager of nodes uses, if one is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.artifacts.is_some(), "--artifacts"),
+            (self.any_artifact, "--any-artifact"),
+            (!self.process_arg.is_empty(), "--process-arg"),
+            (self.fetching.fetched.is_some(), "--fetched"),
+        ];
+        given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+    }
+
     /// Returns the executables that plans may name. `usual` is the default folder.
     ///
     /// # Errors
@@ -96,6 +165,8 @@ impl Starting {
     pub(crate) fn executables(&self, usual: Option<&str>) -> Result<Artifacts, Failed> {
         let folder = self.artifacts.clone().or_else(|| usual.map(PathBuf::from));
         let artifacts = match (self.any_artifact, folder) {
+            // A node that only fetches files has no folder of its own.
+            (false, None) if self.fetching.fetched.is_some() => Artifacts::Refused,
             (true, folder) => Artifacts::Anywhere(folder.unwrap_or_else(|| ".".into())),
             (false, Some(folder)) => Artifacts::Below(folder),
             (false, None) => {
@@ -109,17 +180,38 @@ impl Starting {
         Ok(artifacts)
     }
 
+    /// Returns a description of what clients of the manager can do, for a warning.
+    pub(crate) fn may(&self, artifacts: &Artifacts) -> String {
+        let fetched = self.fetching.fetch_from.iter().map(ToString::to_string);
+        let fetched: Vec<String> = fetched.collect();
+        let what = match (artifacts, fetched.as_slice()) {
+            (_, []) => shown(artifacts),
+            (Artifacts::Refused, from) => format!("what {} hands out", from.join(", ")),
+            (_, from) => format!("{} and what {} hands out", shown(artifacts), from.join(", ")),
+        };
+        format!("start {what} as the user of this process")
+    }
+
     /// Returns the settings of an ORB's node managers; their processes use the same listening addresses and access
     /// rules. If the command writes lines of JSON to standard output, processes write to standard error instead.
-    pub(crate) fn settings(&self, orb: &Orb, artifacts: Artifacts, format: Format) -> NodeSettings {
+    ///
+    /// # Errors
+    /// The folder of fetched files cannot be opened.
+    pub(crate) fn settings(
+        &self,
+        orb: &Orb,
+        artifacts: Artifacts,
+        format: Format,
+    ) -> Result<NodeSettings, Failed> {
         let mut arguments = inherited(orb.options(), oxorb_terminal::orb::args());
         arguments.extend(self.process_arg.iter().cloned());
         let own = std::env::current_exe().ok();
         let own = own.map(|path| path.display().to_string());
         let library_host =
             own.map_or_else(Vec::new, |own| vec![own, "deploy".to_owned(), "host".to_owned()]);
-        NodeSettings {
+        Ok(NodeSettings {
             artifacts,
+            fetched: self.fetching.open()?,
             arguments,
             library_host,
             output: match format {
@@ -131,7 +223,7 @@ impl Starting {
             call_timeout: Duration::from_secs(self.call_timeout),
             stop_timeout: Duration::from_secs(self.stop_timeout),
             ..NodeSettings::default()
-        }
+        })
     }
 }
 
@@ -215,9 +307,9 @@ fn serve(args: &Args) -> Done {
     let builder = args.listening.at(Orb::builder(), 0, &key)?;
     let orb = with_args(builder).build()?;
     let callers = Callers::of(&orb);
-    let may = format!("start {} as the user of this process", shown(&artifacts));
+    let may = args.starting.may(&artifacts);
     let format = args.format;
-    let settings = args.starting.settings(&orb, artifacts, format);
+    let settings = args.starting.settings(&orb, artifacts, format)?;
     let settings = NodeSettings { max_plans: args.max_plans, ..settings };
     let observe = move |event: &NodeEvent| incident(format, event);
     let node = NodeManager::start_observed(orb.root_poa(), &args.name, settings, observe)?;
@@ -258,7 +350,7 @@ fn serve(args: &Args) -> Done {
 }
 
 /// Returns the executables that plans may name, as text.
-pub(crate) fn shown(artifacts: &Artifacts) -> String {
+fn shown(artifacts: &Artifacts) -> String {
     match artifacts {
         Artifacts::Refused => "nothing".to_owned(),
         Artifacts::Below(folder) => format!("what is below {}", folder.display()),

@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use oxorb::deployment::package_file;
+use oxorb::deployment::idl::ox_deployment::RepositoryManagerRef;
+use oxorb::deployment::{artifact_location, package_file, read_archive};
 use oxorb_deploy::check::Components;
-use oxorb_deploy::{Archive, Assembly, Document};
+use oxorb_deploy::plan::Plan;
+use oxorb_deploy::{Archive, ArchiveLimits, Assembly, Document};
 use oxorb_idl::source::{Memory, SourceMap};
 
+use super::execution::ManagerArgs;
 use super::files::{self, Form};
 use super::{components, package};
 use crate::idl::Reading;
@@ -16,12 +19,19 @@ use oxorb_terminal::output::{Done, Failed, because, print, warning};
 /// Arguments of `oxorb deploy assemble`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Package: an archive (.cpk), or a folder with its descriptors and artifacts; with --packages, its name
+    /// Package: an archive (.cpk), or a folder with its descriptors and artifacts; with --packages or --repository, its
+    /// name
     #[arg(value_name = "PACKAGE", value_hint = clap::ValueHint::AnyPath)]
     from: PathBuf,
     /// Folder of packages of an execution manager (--packages of `oxorb deploy serve`) that contains the package
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     packages: Option<PathBuf>,
+    /// Take the package from the repository of an execution manager, which --at names. Artifacts of the plan then have
+    /// locations in the repository, from which node managers with --fetch-from fetch them
+    #[arg(long, conflicts_with = "packages")]
+    repository: bool,
+    #[command(flatten)]
+    manager: ManagerArgs,
     /// Plan to write; - writes to standard output
     #[arg(value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
     plan: PathBuf,
@@ -100,6 +110,31 @@ fn installed(folder: &Path, name: &Path) -> Result<PathBuf, Failed> {
     }
 }
 
+/// Returns the archive of a package in the repository of an execution manager, and the URL of the repository.
+fn fetched(args: &Args) -> Result<(Archive, String), Failed> {
+    let Some(name) = args.from.to_str() else {
+        return Err(because(format!("{}: the name of a package is UTF-8", args.from.display())));
+    };
+    let (orb, url, repository) = args.manager.repository_at::<RepositoryManagerRef>()?;
+    let limits = ArchiveLimits::default();
+    let octets = read_archive(&repository, name, limits.octets, args.manager.limit());
+    let octets = octets.map_err(|why| because(format!("{url}: {why}")))?;
+    orb.shutdown(true)?;
+    let archive = Archive::read(&octets, &limits);
+    Ok((archive.map_err(|error| files::located(&args.from, &error))?, url))
+}
+
+/// Makes the locations of a plan's artifacts those of files in a package of a repository.
+fn locate(plan: &mut Plan, archive: &Archive, url: &str, package: &Path) {
+    let package = package.to_string_lossy();
+    let locations = plan.artifact.iter_mut().flat_map(|artifact| &mut artifact.location);
+    for location in locations {
+        if let Some(content) = archive.files.get(location.as_str()) {
+            *location = artifact_location(url, &package, location, content);
+        }
+    }
+}
+
 /// Makes the plan.
 pub(super) fn run(args: &Args) -> Done {
     let to = files::format(&args.plan, args.to, Some("--to"))?;
@@ -115,11 +150,19 @@ pub(super) fn run(args: &Args) -> Done {
             return Err(because(format!("--set gives {target:?} two values: give it one value")));
         }
     }
+    if args.manager.at.is_some() && !args.repository {
+        return Err(because(
+            "--at names the execution manager of --repository: add --repository, or leave out --at",
+        ));
+    }
     let from = match &args.packages {
         Some(folder) => installed(folder, &args.from)?,
         None => args.from.clone(),
     };
-    let archive = package::open(&from)?;
+    let (archive, url) = match args.repository {
+        true => fetched(args).map(|(archive, url)| (archive, Some(url)))?,
+        false => (package::open(&from)?, None),
+    };
     let idl = match components::read(&args.idl, &args.reading)? {
         Some(components) => Ok(components),
         None => packaged(&archive, &args.reading),
@@ -138,7 +181,7 @@ pub(super) fn run(args: &Args) -> Done {
         components,
         ..Assembly::default()
     };
-    let plan = archive.plan(&assembly).map_err(|error| {
+    let mut plan = archive.plan(&assembly).map_err(|error| {
         match (files::located(&from, &error), &unread) {
             (Failed::Because(why), Some(report)) => because(format!(
                 "{why}\nthe IDL files of the package are not used; --idl names others\n{}",
@@ -147,6 +190,9 @@ pub(super) fn run(args: &Args) -> Done {
             (failed, _) => failed,
         }
     })?;
+    if let Some(url) = &url {
+        locate(&mut plan, &archive, url, &args.from);
+    }
     if let Some(report) = &unread {
         let first = report.lines().next().unwrap_or_default();
         warning(&format!("the IDL files of the package are not used: {first}; --idl names others"));

@@ -62,7 +62,7 @@ struct Loaded {
 
 /// Checks one plan.
 pub(super) fn run(mut args: Args) -> Done {
-    files::take_rt(&args.plan, &mut args.rt);
+    files::take_rt(&args.plan, &mut args.rt)?;
     let args = &args;
     let mut loaded = load(args)?;
     // If the connections of extended ports are wrong, the plan is checked as it is. The check itself reports dangling
@@ -148,15 +148,11 @@ fn load(args: &Args) -> Result<Loaded, Failed> {
         let file = file.to_owned();
         move |error| files::located(&file, &error)
     };
-    let plan = files::read(&args.plan, None)?.into_plan().map_err(located(&args.plan))?;
-    let resources = args
-        .rt
-        .as_deref()
-        .map(|file| files::read(file, None)?.into_resources().map_err(located(file)));
-    let domain = args
-        .domain
-        .as_deref()
-        .map(|file| files::read(file, None)?.into_domain().map_err(located(file)));
+    let plan = files::read(&args.plan)?.into_plan().map_err(located(&args.plan))?;
+    let resources =
+        args.rt.as_deref().map(|file| files::read(file)?.into_resources().map_err(located(file)));
+    let domain =
+        args.domain.as_deref().map(|file| files::read(file)?.into_domain().map_err(located(file)));
     let components = components::read(&args.idl, &args.reading)?;
     Ok(Loaded { plan, resources: resources.transpose()?, domain: domain.transpose()?, components })
 }
@@ -166,9 +162,19 @@ fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Faile
     let Some(resources) = &loaded.resources else {
         return Err(because("--assign needs --rt: the times that the instances take"));
     };
+    let inputs = args.idl.iter().chain(&args.domain).chain([&args.plan]);
+    if let Some(input) = inputs.into_iter().find(|input| files::is_same(input, file)) {
+        return Err(because(format!(
+            "--assign {} would overwrite {}, which is no document of real-time resources: give another file",
+            file.display(),
+            input.display()
+        )));
+    }
     let format = files::format(file, None, None)?;
     let assigned = oxorb_deploy::check::assign(&loaded.plan, resources).map_err(|error| {
-        let lines = error.findings.iter().map(|finding| line(finding, args));
+        // The findings refer to the resources that were read.
+        let files = files::Files { rt: args.rt.as_deref(), ..files_of(args) };
+        let lines = error.findings.iter().map(|finding| files.line(finding));
         because(lines.collect::<Vec<_>>().join("\n"))
     })?;
     let document = Document::from(assigned.resources.clone());
@@ -181,25 +187,13 @@ fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Faile
     Ok(assigned.order)
 }
 
-/// Returns the file that contains a place.
-fn file(source: Source, args: &Args) -> &Path {
-    match source {
-        Source::Plan => &args.plan,
-        Source::Rtcad => args.assign.as_deref().or(args.rt.as_deref()).unwrap_or(&args.plan),
-        Source::Domain => args.domain.as_deref().unwrap_or(&args.plan),
+/// Returns the files to which the findings of a check refer.
+fn files_of(args: &Args) -> files::Files<'_> {
+    files::Files {
+        plan: &args.plan,
+        rt: args.assign.as_deref().or(args.rt.as_deref()),
+        domain: args.domain.as_deref(),
     }
-}
-
-fn line(finding: &Finding, args: &Args) -> String {
-    let mut line = file(finding.source, args).display().to_string();
-    if finding.place.line > 0 {
-        let _ = write!(line, ":{}", finding.place);
-    }
-    let _ = write!(line, ": {}: {}", finding.severity, finding.what);
-    if !finding.cure.is_empty() {
-        let _ = write!(line, "; {}", finding.cure);
-    }
-    line
 }
 
 /// Result of a check, as printed.
@@ -214,7 +208,8 @@ impl Told<'_> {
     fn text(&self) -> String {
         let mut out = String::new();
         for finding in &self.report.findings {
-            let _ = writeln!(out, "{}", oxorb::values::Printable(&line(finding, self.args)));
+            let line = files_of(self.args).line(finding);
+            let _ = writeln!(out, "{}", oxorb::values::Printable(&line));
         }
         if self.report.more_errors > 0 {
             let _ = writeln!(out, "and {}", counted(self.report.more_errors, "more error"));
@@ -255,7 +250,7 @@ impl Told<'_> {
         let findings = self.report.findings.iter().map(|finding| {
             json!({
                 "severity": finding.severity.to_string(),
-                "file": file(finding.source, self.args).display().to_string(),
+                "file": files_of(self.args).of(finding.source).display().to_string(),
                 "line": finding.place.line,
                 "column": finding.place.column,
                 "what": finding.what,

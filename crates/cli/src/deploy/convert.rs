@@ -35,7 +35,8 @@ pub(crate) struct Args {
 /// Converts one document.
 pub(super) fn run(args: &Args) -> Done {
     let to = files::format(&args.output, args.to, Some("--to"))?;
-    let mut document = files::read(&args.input, args.from)?;
+    let from = files::format(&args.input, args.from, Some("--from"))?;
+    let mut document = files::read_in(&args.input, from)?;
     if let Some(components) = components::read(&args.idl, &args.reading)? {
         let expanded = document.into_plan().and_then(|mut plan| {
             expand_extended_ports(&mut plan, &components)?;

@@ -9,14 +9,15 @@ use oxorb::deployment::idl::deployment::{
     ExecutionManagerRef, NodeManagerRef, RepositoryManagerRef,
 };
 use oxorb::deployment::{
-    EXECUTION_MANAGER, ExecutionManager, ExecutionSettings, NodeEvent, Plans, REPOSITORY_MANAGER,
-    Repository, RepositorySettings, RestartPolicy,
+    EXECUTION_MANAGER, ExecutionManager, ExecutionSettings, FetchSource, NodeEvent, Plans,
+    REPOSITORY_MANAGER, Repository, RepositorySettings, RestartPolicy,
 };
 use oxorb::rt::ThreadPurpose;
-use oxorb::{Interface as _, Orb};
+use oxorb::{Interface, Orb};
 use serde_json::json;
 
 use crate::listening::{Callers, ManagerListening, urls};
+use crate::node::{at_least_one, seconds};
 use oxorb_terminal::orb::{heed_signals, with_args};
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
@@ -44,14 +45,14 @@ pub(super) struct Serving {
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
     /// Maximum number of concurrent plans
-    #[arg(long, value_name = "N", default_value_t = ExecutionSettings::default().max_plans)]
+    #[arg(long, value_name = "N", default_value_t = ExecutionSettings::default().max_plans, value_parser = at_least_one)]
     max_plans: usize,
     /// Time limit in seconds of each call by which a node manager starts or stops something
-    #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().node_timeout.as_secs())]
+    #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().node_timeout.as_secs(), value_parser = seconds())]
     node_timeout: u64,
     /// Duration of leases in seconds: nodes stop a plan whose lease was not renewed for this time, and a node that did
     /// not answer for this time counts as lost
-    #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().lease.as_secs(), value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().lease.as_secs(), value_parser = seconds())]
     lease: u64,
     /// Restart policy for processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
     #[arg(long, value_name = "POLICY", default_value_t)]
@@ -67,12 +68,19 @@ struct Packages {
     /// Other users must not be able to change the folder
     #[arg(long, value_name = "DIR")]
     packages: Option<PathBuf>,
-    /// Folder of the archives that clients may install as packages; without it, they install none. Other users must not
-    /// be able to change it or its contents
+    /// Folder of the archives that clients may install as packages; without it, they install no files of this machine.
+    /// Other users must not be able to change it or its contents
     #[arg(long, value_name = "DIR", requires = "packages")]
     install_from: Option<PathBuf>,
+    /// Server whose archives clients may install as packages: http://HOST:PORT/FOLDER, or
+    /// corbaloc::HOST:PORT/RepositoryManager; may be repeated
+    #[arg(long, value_name = "URL", requires = "packages")]
+    install_url: Vec<FetchSource>,
+    /// Time limit in seconds for fetching an archive from a server
+    #[arg(long, value_name = "S", default_value_t = RepositorySettings::FETCH_TIMEOUT.as_secs(), value_parser = seconds())]
+    install_timeout: u64,
     /// Maximum number of packages
-    #[arg(long, value_name = "N", default_value_t = RepositorySettings::MAX_PACKAGES)]
+    #[arg(long, value_name = "N", default_value_t = RepositorySettings::MAX_PACKAGES, value_parser = at_least_one)]
     max_packages: usize,
     /// Maximum size in octets of a package
     #[arg(long, value_name = "OCTETS", default_value_t = RepositorySettings::MAX_PACKAGE_OCTETS, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
@@ -87,6 +95,8 @@ impl Packages {
         };
         let repository = Repository::open(RepositorySettings {
             sources: self.install_from.clone(),
+            urls: self.install_url.clone(),
+            fetch_timeout: Duration::from_secs(self.install_timeout),
             max_packages: self.max_packages,
             max_package_octets: self.max_package_octets,
             ..RepositorySettings::new(folder)
@@ -121,6 +131,19 @@ fn node(text: &str) -> Result<(String, String), String> {
 }
 
 impl Nodes {
+    /// Refuses two references of one node, one of which would be ignored.
+    pub(super) fn check(&self) -> Result<(), Failed> {
+        let mut known: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, url) in &self.known {
+            if known.insert(name, url).is_some_and(|other| other != url) {
+                return Err(because(format!(
+                    "--node gives two references of node {name:?}: give it one reference"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns a lookup of the managers that these arguments name, and of those in `local`.
     pub(super) fn lookup(
         &self,
@@ -166,6 +189,14 @@ impl Serving {
             packages: self.packages.open()?,
             ..ExecutionSettings::default()
         })
+    }
+
+    /// Returns an option that only an execution manager uses, if one is given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        match &self.packages.packages {
+            Some(_) => Some("--packages"),
+            None => self.ior_file.as_ref().map(|_| "--ior-file"),
+        }
     }
 
     /// Returns a description of what clients of the manager can do, for a warning.
@@ -214,6 +245,7 @@ pub(super) fn end_with_last_plan(orb: &Orb, manager: &Arc<ExecutionManager>) -> 
 
 /// Serves until the process ends.
 pub(super) fn run(args: &Args) -> Done {
+    args.nodes.check()?;
     let orb = args.serving.orb()?;
     let nodes = args.nodes.lookup(&orb, BTreeMap::new());
     let manager = args.serving.start(&orb, nodes, args.format)?;
@@ -250,7 +282,7 @@ pub(super) struct ManagerArgs {
     #[arg(long, value_name = "URL")]
     pub(super) at: Option<String>,
     /// Time limit in seconds of each call to the execution manager
-    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds())]
     timeout: u64,
 }
 
@@ -263,18 +295,27 @@ impl ManagerArgs {
 
     /// Connects to the repository of packages of the execution manager.
     pub(super) fn repository(&self) -> Result<(Orb, RepositoryManagerRef), Failed> {
+        self.repository_at().map(|(orb, _, repository)| (orb, repository))
+    }
+
+    /// Connects to the repository of packages of the execution manager, typed as `R`. Also returns its URL.
+    pub(super) fn repository_at<R: Interface>(&self) -> Result<(Orb, String, R), Failed> {
         let (orb, manager) = self.manager()?;
         let urls = urls(manager.reference(), REPOSITORY_MANAGER);
         let Some(url) = urls.first() else {
             return Err(because("the reference of the execution manager contains no address"));
         };
-        let repository = orb.resolve::<RepositoryManagerRef>(url)?;
-        let repository = repository.with_timeout(Duration::from_secs(self.timeout));
-        Ok((orb, repository))
+        let repository = orb.resolve::<R>(url)?.with_timeout(self.limit());
+        Ok((orb, url.clone(), repository))
+    }
+
+    /// Returns the time limit of a call.
+    pub(super) fn limit(&self) -> Duration {
+        Duration::from_secs(self.timeout)
     }
 
     fn manager(&self) -> Result<(Orb, ExecutionManagerRef), Failed> {
-        let limit = Duration::from_secs(self.timeout);
+        let limit = self.limit();
         let orb = with_args(Orb::builder().round_trip_timeout(limit)).build()?;
         let lost = |error: &dyn std::fmt::Display| {
             because(format!(

@@ -1,10 +1,11 @@
 //! Documents from files; each error names its file.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use oxorb_deploy::{Document, Error, Format, Limits};
+use oxorb_deploy::{Document, Error, Finding, Format, Limits, Place, Source};
 
-use oxorb_terminal::output::{Failed, because};
+use oxorb_terminal::output::{Done, Failed, because};
 
 /// Form of a document on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -33,6 +34,11 @@ pub(super) fn format(
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let found = said.map(Format::from).or_else(|| Format::of_file(&name));
     found.ok_or_else(|| {
+        if option.is_none() && name == "-" {
+            return because(
+                "-: standard input and output have no ending that tells the form of a document; give a file",
+            );
+        }
         let cure = match option {
             Some(option) => format!("say {option} xml or {option} toml"),
             None => "name it so".to_owned(),
@@ -45,9 +51,13 @@ pub(super) fn format(
     })
 }
 
-/// Reads a document; `-` reads standard input.
-pub(super) fn read(file: &Path, said: Option<Form>) -> Result<Document, Failed> {
-    let format = format(file, said, Some("--from"))?;
+/// Reads a document, whose format the file name extension tells.
+pub(super) fn read(file: &Path) -> Result<Document, Failed> {
+    read_in(file, format(file, None, None)?)
+}
+
+/// Reads a document of a format; `-` reads standard input.
+pub(super) fn read_in(file: &Path, format: Format) -> Result<Document, Failed> {
     let what = "a document of deployment";
     let octets = crate::input::octets(file, what).map_err(because)?;
     Document::read_octets(&octets, format, &Limits::default())
@@ -56,23 +66,79 @@ pub(super) fn read(file: &Path, said: Option<Form>) -> Result<Document, Failed> 
 
 /// Uses the real-time resources that the plan itself names, in a file next to it, unless an option names others. If the
 /// plan cannot be read, does nothing: whatever reads it next reports the error.
-pub(super) fn take_rt(plan: &Path, rt: &mut Option<PathBuf>) {
-    if rt.is_some() || plan.as_os_str() == "-" {
-        return;
+///
+/// # Errors
+/// The file that the plan names is missing.
+pub(super) fn take_rt(plan: &Path, rt: &mut Option<PathBuf>) -> Done {
+    if rt.is_some() {
+        return Ok(());
     }
-    if let Ok(Document::Plan(read)) = read(plan, None) {
-        let folder = plan.parent().unwrap_or(Path::new(""));
-        *rt = read.resources_file().map(|file| folder.join(file));
+    let Ok(Document::Plan(read)) = read(plan) else {
+        return Ok(());
+    };
+    let Some(name) = read.resources_file() else {
+        return Ok(());
+    };
+    let file = plan.parent().unwrap_or(Path::new("")).join(name);
+    if let Err(error) = std::fs::metadata(&file) {
+        let is_it = |text: &str| text.trim() == name;
+        let mut properties = read.info_property.iter();
+        let place = properties.find(|one| one.value.as_text().is_some_and(is_it));
+        let what = format!("the plan names the real-time resources {}: {error}", file.display());
+        let error = Error::at(place.map(|one| one.place).unwrap_or_default(), what);
+        return Err(located(plan, &error));
+    }
+    *rt = Some(file);
+    Ok(())
+}
+
+/// Reports whether two paths lead to the same file.
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    one == other || real(one).is_some_and(|one| real(other) == Some(one))
+}
+
+/// Files of the documents to which findings refer.
+pub(super) struct Files<'a> {
+    pub(super) plan: &'a Path,
+    pub(super) rt: Option<&'a Path>,
+    pub(super) domain: Option<&'a Path>,
+}
+
+impl Files<'_> {
+    /// Returns the file of a document.
+    pub(super) fn of(&self, source: Source) -> &Path {
+        let other = match source {
+            Source::Plan => None,
+            Source::Rtcad => self.rt,
+            Source::Domain => self.domain,
+        };
+        other.unwrap_or(self.plan)
+    }
+
+    /// Returns a finding as `FILE:LINE:COLUMN: SEVERITY: WHAT; CURE`.
+    pub(super) fn line(&self, finding: &Finding) -> String {
+        let mut line = at(self.of(finding.source), finding.place);
+        let _ = write!(line, ": {}: {}", finding.severity, finding.what);
+        if !finding.cure.is_empty() {
+            let _ = write!(line, "; {}", finding.cure);
+        }
+        line
+    }
+}
+
+/// Returns a position in a file as `FILE:LINE:COLUMN`.
+pub(super) fn at(file: &Path, place: Place) -> String {
+    match place.line {
+        0 => file.display().to_string(),
+        _ => format!("{}:{place}", file.display()),
     }
 }
 
 /// Returns an error with the file name before each of its findings.
 pub(super) fn located(file: &Path, error: &Error) -> Failed {
     let lines = error.findings.iter().map(|finding| {
-        let place = match finding.place.line {
-            0 => file.display().to_string(),
-            _ => format!("{}:{}", file.display(), finding.place),
-        };
+        let place = at(file, finding.place);
         match finding.cure.as_str() {
             "" => format!("{place}: {}", finding.what),
             cure => format!("{place}: {}; {cure}", finding.what),

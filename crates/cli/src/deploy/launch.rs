@@ -22,7 +22,7 @@ use super::execution::{ManagerArgs, Nodes, Serving, end_with_last_plan, warn};
 use super::{changes, components, files};
 use crate::idl::Reading;
 use crate::listening::{Callers, urls};
-use crate::node::{Starting, shown};
+use crate::node::Starting;
 use oxorb_terminal::orb::heed_signals;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json, print_line};
 
@@ -85,6 +85,35 @@ pub(crate) struct RedeployArgs {
     dry_run: bool,
 }
 
+impl LaunchArgs {
+    /// Reports whether this process is the execution manager.
+    fn is_own(&self) -> bool {
+        self.local || !self.nodes.known.is_empty() || self.nodes.naming
+    }
+
+    /// Refuses options that would be ignored.
+    fn check(&self) -> Done {
+        self.nodes.check()?;
+        if self.is_own() && self.at.at.is_some() {
+            return Err(because(
+                "--at names an execution manager, and with --node or --naming this command is the execution manager: \
+                 leave out one of them",
+            ));
+        }
+        if let Some(option) = self.serving.given().filter(|_| !self.is_own()) {
+            return Err(because(format!(
+                "{option} is for an execution manager in this process: add --local, --node or --naming, or leave it out"
+            )));
+        }
+        match self.starting.given().filter(|_| !self.local) {
+            Some(option) => Err(because(format!(
+                "{option} is for node managers in this process: add --local, or give it to `oxorb node serve`"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
 impl What {
     /// Reads the documents, checks them, and puts the resources into the plan.
     fn load(&self) -> Result<Plan, Failed> {
@@ -92,13 +121,13 @@ impl What {
             let file = file.to_owned();
             move |error| files::located(&file, &error)
         };
-        let mut plan = files::read(&self.plan, None)?.into_plan().map_err(located(&self.plan))?;
+        let mut plan = files::read(&self.plan)?.into_plan().map_err(located(&self.plan))?;
         let resources = match &self.rt {
-            Some(file) => Some(files::read(file, None)?.into_resources().map_err(located(file))?),
+            Some(file) => Some(files::read(file)?.into_resources().map_err(located(file))?),
             None => None,
         };
         let domain = match &self.domain {
-            Some(file) => Some(files::read(file, None)?.into_domain().map_err(located(file))?),
+            Some(file) => Some(files::read(file)?.into_domain().map_err(located(file))?),
             None => None,
         };
         let components = components::read(&self.idl, &self.reading)?;
@@ -114,10 +143,15 @@ impl What {
                 components: components.as_ref(),
             };
             let report = super::check::all(&input, StartedBy::Managers);
+            let files = files::Files {
+                plan: &self.plan,
+                rt: self.rt.as_deref(),
+                domain: self.domain.as_deref(),
+            };
             let errors = report.findings.iter();
             let errors: Vec<String> = errors
                 .filter(|finding| finding.severity == Severity::Error)
-                .map(|finding| format!("{}: {finding}", self.plan.display()))
+                .map(|finding| files.line(finding))
                 .collect();
             let more = match report.more_errors {
                 0 => String::new(),
@@ -137,7 +171,8 @@ impl What {
         }
         if let Some(resources) = &resources {
             let attached = attach_resources(&mut plan, resources);
-            attached.map_err(|error| files::located(&self.plan, &error))?;
+            let file = self.rt.as_deref().unwrap_or(&self.plan);
+            attached.map_err(|error| files::located(file, &error))?;
         }
         Ok(plan)
     }
@@ -153,14 +188,14 @@ fn restart(plan: &mut Plan, policy: RestartPolicy) {
 
 /// Launches a plan through an execution manager: a running one, or one in this process.
 pub(super) fn launch(mut args: LaunchArgs) -> Done {
-    files::take_rt(&args.what.plan, &mut args.what.rt);
+    args.check()?;
+    files::take_rt(&args.what.plan, &mut args.what.rt)?;
     let args = &args;
     let mut plan = args.what.load()?;
     if args.serving.restart != RestartPolicy::Never {
         restart(&mut plan, args.serving.restart);
     }
-    let is_own = args.local || !args.nodes.known.is_empty() || args.nodes.naming;
-    if !is_own {
+    if !args.is_own() {
         let (orb, plans) = args.at.plans()?;
         let launched = plans.launch(&plan).map_err(failed)?;
         told(&args.what, &plan, &launched, &[], None)?;
@@ -188,19 +223,19 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
 /// Launches a plan, and runs until the execution manager has no plan any more.
 fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb, artifacts: Option<Artifacts>) -> Done {
     let may = match &artifacts {
-        Some(artifacts) => format!("start {} as the user of this process", shown(artifacts)),
+        Some(artifacts) => args.starting.may(artifacts),
         None => args.serving.may().to_owned(),
     };
     let mut local: BTreeMap<String, NodeManagerRef> = BTreeMap::new();
     let mut managers: Vec<Arc<NodeManager>> = Vec::new();
     let elsewhere: BTreeSet<&str> = args.nodes.known.iter().map(|(name, _)| &**name).collect();
     if let Some(artifacts) = artifacts {
+        let settings = args.starting.settings(orb, artifacts, args.what.format)?;
         for node in plan.nodes() {
             if elsewhere.contains(node) {
                 continue;
             }
-            let settings = args.starting.settings(orb, artifacts.clone(), args.what.format);
-            let manager = NodeManager::start(orb.root_poa(), node, settings)?;
+            let manager = NodeManager::start(orb.root_poa(), node, settings.clone())?;
             local.insert(node.to_owned(), manager.reference().clone());
             managers.push(Arc::new(manager));
         }
@@ -221,7 +256,7 @@ fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb, artifacts: Option<Artifacts>) 
 
 /// Replaces the running plan.
 pub(super) fn redeploy(mut args: RedeployArgs) -> Done {
-    files::take_rt(&args.what.plan, &mut args.what.rt);
+    files::take_rt(&args.what.plan, &mut args.what.rt)?;
     let mut plan = args.what.load()?;
     if let Some(policy) = args.restart {
         restart(&mut plan, policy);

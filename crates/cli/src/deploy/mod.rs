@@ -62,10 +62,12 @@ pub(crate) enum Command {
         after_help = "Parts of assemblies become instances on the nodes that --node and --place name, and the files of the package\n\
         artifacts: unpack it where --artifacts of the nodes looks. Values of attributes, such as rates, are those of the package\n\
         unless the assembly overrides them; --set overrides both. Ports are those of the IDL (--idl, or the .idl files of the\n\
-        package), otherwise those of the .ccd. With --packages, the package is one of a repository. Nothing is downloaded.\n\n\
+        package), otherwise those of the .ccd. With --packages, the package is one in the folder of a repository. With --repository,\n\
+        it is read from the execution manager of --at, and nodes fetch its files from there. Nothing else is downloaded.\n\n\
         Examples:\n  \
         oxorb deploy assemble cockpit.cpk plan.toml --node cockpit\n  \
         oxorb deploy assemble cockpit plan.toml --packages packages --node cockpit\n  \
+        oxorb deploy assemble cockpit plan.toml --repository --at corbaloc::10.0.0.7:2810/ExecutionManager --node cockpit\n  \
         oxorb deploy assemble cockpit.cpk plan.toml --node cockpit --set radar/timer.hertz=5 --set radar/screen.title='port side'\n  \
         oxorb deploy assemble cockpit.cpk plan.toml --node nose --place radar=tail --package radar/radar.cpd"
     )]
@@ -91,7 +93,8 @@ pub(crate) enum Command {
         after_help = "It listens on a socket that this user alone reaches, where the other commands find it, and over TCP only if told to: at\n\
         corbaloc::HOST:2810/ExecutionManager, as DAnCE's does, which the others take as --at URL. Whoever calls it launches plans on\n\
         its nodes (-ORBAccess). Ending it stops its plans; if it is killed, the node managers end them within --lease. With\n\
-        --packages, it keeps packages: `oxorb deploy repository` installs those below --install-from.\n\nExamples:\n  \
+        --packages, it keeps packages: `oxorb deploy repository` installs those below --install-from and at --install-url.\n\n\
+        Examples:\n  \
         oxorb deploy serve --naming --packages packages --install-from archives\n  \
         oxorb deploy serve --node cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager --node radar=file:///tmp/radar.ior\n  \
         oxorb deploy serve --host 10.0.0.7 --naming -ORBAccess 'allow 10.0.0.0/8'\n  \

@@ -19,9 +19,10 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
 pub(crate) enum Command {
     /// Install an archive (.cpk) as a package
     #[command(
-        after_help = "The execution manager reads the archive itself, below the folder of its option --install-from.\n\
-        The package is on disk when the command returns.\n\nExamples:\n  \
+        after_help = "The execution manager reads the archive itself, below the folder of its option --install-from, or fetches it from a\n\
+        server of its option --install-url. The package is on disk when the command returns.\n\nExamples:\n  \
         oxorb deploy repository install gps gps-1.2.cpk\n  \
+        oxorb deploy repository install gps http://127.0.0.1:8000/archives/gps-1.2.cpk\n  \
         oxorb deploy repository install gps gps-1.3.cpk --replace --at corbaloc::host:2810/ExecutionManager"
     )]
     Install(InstallArgs),
@@ -43,8 +44,9 @@ pub(crate) struct InstallArgs {
     /// Name of the package
     #[arg(value_name = "NAME")]
     name: String,
-    /// Archive (.cpk): a path, or a file: URL, below the folder of --install-from of the execution manager; a relative
-    /// path begins there
+    /// Archive (.cpk): a path, or a file: URL, below the folder of --install-from of the execution manager, in which
+    /// relative paths begin; or http://HOST:PORT/PATH#sha256=DIGITS or
+    /// corbaloc::HOST:PORT/RepositoryManager#PACKAGE at a server of --install-url
     #[arg(value_name = "LOCATION")]
     location: String,
     /// Replace the package, if one of this name is installed

@@ -1,15 +1,18 @@
 //! `oxorb deploy status` and `oxorb deploy stop`.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use oxorb::deployment::Launched;
 use oxorb::deployment::idl::ox_deployment::{InstancePhase, ProcessState, ProcessStatus};
+use oxorb::deployment::{Launched, Plans};
 use oxorb::values::Printable;
 use serde_json::{Value, json};
 
 use super::execution::ManagerArgs;
 use super::launch::failed;
-use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
+use oxorb_terminal::output::{
+    BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json,
+};
 
 /// Arguments of `oxorb deploy status`.
 #[derive(clap::Args)]
@@ -42,15 +45,13 @@ pub(super) fn run(args: &Args) -> Done {
     let (orb, plans) = args.at.plans()?;
     let wanted = match args.plans.as_slice() {
         [] => plans.all().map_err(failed)?,
-        names => {
-            let named = names.iter().map(|name| plans.named(name));
-            named.collect::<Result<Vec<_>, _>>().map_err(failed)?
-        }
+        names => named(&plans, names)?,
     };
     let mut rows = Vec::new();
     let mut text = String::new();
     for plan in &wanted {
-        let mut status = plan.manager.status()?;
+        let status = plan.manager.status();
+        let mut status = status.map_err(|why| because(format!("plan {:?}: {why}", plan.name)))?;
         status.sort_by(|one, other| {
             let key = |status: &ProcessStatus| (status.node.clone(), status.process.clone());
             key(one).cmp(&key(other))
@@ -68,6 +69,13 @@ pub(super) fn run(args: &Args) -> Done {
     }
     orb.shutdown(true)?;
     Ok(())
+}
+
+/// Returns the plans with these names, each once.
+fn named(plans: &Plans, names: &[String]) -> Result<Vec<Launched>, Failed> {
+    let mut seen = HashSet::new();
+    let names = names.iter().filter(|name| seen.insert(name.as_str()));
+    names.map(|name| plans.named(name).map_err(failed)).collect()
 }
 
 fn tell(text: &mut String, plan: &Launched, status: &[ProcessStatus]) {
@@ -175,14 +183,11 @@ fn phase(phase: InstancePhase) -> &'static str {
 pub(super) fn stop(args: &StopArgs) -> Done {
     let (orb, plans) = args.at.plans()?;
     let wanted = match args.all {
-        true => plans.all(),
-        false => {
-            let named = args.plans.iter().map(|name| plans.named(name));
-            named.collect()
-        }
+        true => plans.all().map_err(failed)?,
+        false => named(&plans, &args.plans)?,
     };
     let mut wrong = Vec::new();
-    for plan in wanted.map_err(failed)? {
+    for plan in wanted {
         match plans.stop(&plan) {
             Ok(()) => print(format_args!("stopped {}\n", Printable(&plan.name)))?,
             Err(trouble) => wrong.push(trouble.to_string()),

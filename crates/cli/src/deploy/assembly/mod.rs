@@ -56,14 +56,14 @@ fn crate_folder(text: &str) -> Result<(String, String), String> {
 
 /// Writes the program of one process.
 pub(super) fn run(mut args: Args) -> Done {
-    files::take_rt(&args.plan, &mut args.rt);
+    files::take_rt(&args.plan, &mut args.rt)?;
     let args = &args;
     let wrong = |file: &Path, error: Error| files::located(file, &error);
     let mut plan =
-        files::read(&args.plan, None)?.into_plan().map_err(|error| wrong(&args.plan, error))?;
+        files::read(&args.plan)?.into_plan().map_err(|error| wrong(&args.plan, error))?;
     let resources = match &args.rt {
         Some(file) => {
-            let document = files::read(file, None)?;
+            let document = files::read(file)?;
             Some(document.into_resources().map_err(|error| wrong(file, error))?)
         }
         None => None,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use oxorb_deploy::check::Lookup;
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::rtcad::ServerResources;
-use oxorb_deploy::{Process, processes};
+use oxorb_deploy::{Process, Severity, processes};
 
 use super::files;
 use oxorb_terminal::output::{Done, Failed, because};
@@ -56,6 +56,8 @@ pub(super) struct What {
 struct Loaded {
     plan: Plan,
     resources: Option<ServerResources>,
+    /// File of the real-time resources; empty if there are none.
+    rt: PathBuf,
     processes: Vec<Process>,
     /// Short name for files and objects.
     name: String,
@@ -65,11 +67,11 @@ struct Loaded {
 pub(super) fn run(command: Command) -> Done {
     match command {
         Command::Systemd(mut args) => {
-            files::take_rt(&args.what.plan, &mut args.what.rt);
+            files::take_rt(&args.what.plan, &mut args.what.rt)?;
             systemd::run(&args)
         }
         Command::Kubernetes(mut args) => {
-            files::take_rt(&args.what.plan, &mut args.what.rt);
+            files::take_rt(&args.what.plan, &mut args.what.rt)?;
             kubernetes::run(&args)
         }
     }
@@ -81,9 +83,9 @@ impl What {
             let file = file.clone();
             move |error| files::located(&file, &error)
         };
-        let plan = files::read(&self.plan, None)?.into_plan().map_err(located(&self.plan))?;
+        let plan = files::read(&self.plan)?.into_plan().map_err(located(&self.plan))?;
         let resources = match &self.rt {
-            Some(file) => Some(files::read(file, None)?.into_resources().map_err(located(file))?),
+            Some(file) => Some(files::read(file)?.into_resources().map_err(located(file))?),
             None => None,
         };
         let input = oxorb_deploy::check::Input {
@@ -93,13 +95,15 @@ impl What {
             components: None,
         };
         let report = oxorb_deploy::check::check(&input);
-        if !report.is_good() {
-            let plan = self.plan.display();
-            let first = report.findings.first().map(ToString::to_string).unwrap_or_default();
+        let mut errors = report.findings.iter();
+        if let Some(first) = errors.find(|finding| finding.severity == Severity::Error) {
+            let files = files::Files { plan: &self.plan, rt: self.rt.as_deref(), domain: None };
             return Err(because(format!(
-                "the plan is not emitted, as it is wrong: {plan}: {first}; oxorb deploy check reports all errors"
+                "{}\nthe plan is not emitted; `oxorb deploy check` reports all errors",
+                files.line(first)
             )));
         }
+        self.check_command()?;
         let mut ends = plan.connection.iter().flat_map(|connection| &connection.internal_endpoint);
         if let Some(end) = ends.find(|end| end.kind.is_extended()) {
             return Err(because(format!(
@@ -116,14 +120,42 @@ impl What {
         let mut seen = std::collections::HashSet::new();
         for process in &processes {
             if !seen.insert((slug(&process.node), slug(&process.name))) {
+                let first = process.instances.first().map(|&at| plan.instance[at].place);
                 return Err(because(format!(
-                    "process {:?} on node {:?} has the same name as another once it is written in small letters, digits and \
-                     hyphens: rename an instance",
-                    process.name, process.node
+                    "{}: process {:?} on node {:?} has the same name as another once it is written in small letters, digits \
+                     and hyphens: rename an instance",
+                    files::at(&self.plan, first.unwrap_or_default()),
+                    process.name,
+                    process.node
                 )));
             }
         }
-        Ok(Loaded { plan, resources, processes, name })
+        let rt = self.rt.clone().unwrap_or_default();
+        Ok(Loaded { plan, resources, rt, processes, name })
+    }
+
+    /// Refuses a command with an unknown name in braces, which would be passed to the program as it is.
+    fn check_command(&self) -> Done {
+        let is_word = |name: &str| {
+            !name.is_empty()
+                && name.bytes().all(|octet| octet.is_ascii_lowercase() || octet == b'_')
+        };
+        let mut before = "";
+        for part in self.command.split_inclusive('{') {
+            let name = part.split_once('}').map(|(name, _)| name);
+            // `${NAME}` is a variable of the engine.
+            let opens = before.ends_with('{') && !before.ends_with("${");
+            if let Some(name) = name.filter(|name| opens && is_word(name))
+                && !["plan", "rt", "node", "process"].contains(&name)
+            {
+                return Err(because(format!(
+                    "--command {:?} has {{{name}}}, and only {{plan}}, {{rt}}, {{node}} and {{process}} are replaced",
+                    self.command
+                )));
+            }
+            before = part;
+        }
+        Ok(())
     }
 
     /// Returns the command line of a process that reads these files; `rt` is used only if there are real-time
@@ -189,12 +221,14 @@ impl Loaded {
         };
         for &at in &process.instances {
             let instance = &self.plan.instance[at].name;
-            let said =
-                resources.attachment(instance).and_then(|attachment| attachment.cpus.as_deref());
+            let attachment = resources.attachment(instance);
+            let said = attachment.and_then(|attachment| attachment.cpus.as_deref());
+            let place = attachment.map(|attachment| attachment.place).unwrap_or_default();
             for part in said.into_iter().flat_map(|said| said.split(',')) {
                 let wrong = || {
                     because(format!(
-                        "{part:?} of instance {instance:?} is no processor; write cpus = \"0,2-3\""
+                        "{}: {part:?} of instance {instance:?} is no processor; write cpus = \"0,2-3\"",
+                        files::at(&self.rt, place)
                     ))
                 };
                 let (first, last) = part.split_once('-').unwrap_or((part, part));

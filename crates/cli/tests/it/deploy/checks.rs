@@ -189,7 +189,8 @@ fn a_check_finds_what_launching_refuses() {
     assert!(told.contains(wanted), "{told}");
 
     for (wrong, wanted) in [
-        (whole.replace("bin/x", "http://host/x"), "a node runs files of its own"),
+        (whole.replace("bin/x", "http://host/x"), "artifact \"http://host/x\": a file that is fetched"),
+        (whole.replace("bin/x", "https://host/x"), "no manager fetches files by https:"),
         (
             whole.replace("node = \"n\"\n", "node = \"n\"\nconfigProperty = { ComponentIOR = \"x.ior\" }\n"),
             "which processes under managers do not write; take it out",
@@ -356,4 +357,80 @@ fn priorities_are_chosen_and_written() {
     let xml = std::fs::read_to_string(&out).unwrap();
     assert!(xml.contains("<threadpoolWithLanes id=\"assigned\">"), "{xml}");
     good(&[&check[..], &["--rt", &out]].concat());
+}
+
+#[test]
+fn mistakes_in_files_and_options_are_named() {
+    let folder = Folder::new("deploy-mistakes");
+    let located = "artifact = \"x\"\n[implementation.execParameter]\n\"component factory\" = \"create\"\n\
+         [[artifact]]\nname = \"x\"\nlocation = \"bin/x\"\n";
+    let plan = folder.file("plan.toml", &cycle(located));
+    let head = "document = \"ServerResources\"\n";
+    let resources = folder.file("rt.toml", head);
+
+    // Priorities are not written over another document.
+    let same = folder.path("./plan.toml");
+    let told = refused(&["check", &plan, "--rt", &resources, "--assign", &same]);
+    assert!(told.contains("would overwrite") && told.contains(&plan), "{told}");
+    assert_eq!(std::fs::read_to_string(&plan).unwrap(), cycle(located));
+
+    // These commands have no option for the format of standard input.
+    for verb in ["check", "redeploy"] {
+        let told = refused(&[verb, "-"]);
+        assert!(told.contains("give a file") && !told.contains("--from"), "{told}");
+    }
+
+    // The plan names its real-time resources, and the command line does not.
+    let text = std::fs::read_to_string(format!("{PLANS}/ciao.cdp")).unwrap();
+    let named = folder.file("ciao.cdp", &text.replace("harbour.csr", "none.csr"));
+    let at = format!("{named}:");
+    let wanted = format!("the plan names the real-time resources {}", folder.path("none.csr"));
+    for args in [&["check", &named][..], &["launch", &named, "--local"], &["redeploy", &named]] {
+        let told = refused(args);
+        assert!(told.contains(&at) && told.contains(&wanted), "{args:?}: {told}");
+    }
+
+    // An error in the real-time resources names their file, and not the plan.
+    let wrong = folder.file("wrong.toml", &format!("{head}[cmdline]\narg = [\"-ORBLogFile=x\"]\n"));
+    let told = refused(&["launch", &plan, "--rt", &wrong, "--local"]);
+    let line = told.lines().find(|line| line.contains("-ORBLogFile")).unwrap_or_default();
+    assert!(line.contains(&format!("{wrong}:2:")) && !line.contains(&plan), "{told}");
+    let text = format!("{head}[[instance]]\nname = \"a\"\ncpus = \"0,x\"\n");
+    let wrong = folder.file("cpus.toml", &text);
+    let out = folder.path("units");
+    let emit = ["emit", "systemd", &plan, "--rt", &wrong, "--out", &out];
+    let told = refused(&[&emit[..], RT_COMMAND].concat());
+    let wanted = format!("{wrong}:2:1: \"x\" of instance \"a\" is no processor");
+    assert!(told.contains(&wanted), "{told}");
+
+    let emit = ["emit", "systemd", &plan, "--out", &out, "--command"];
+    let told = refused(&[&emit[..], &["/bin/true {plan} {proces}"]].concat());
+    assert!(told.contains("has {proces}, and only {plan}, {rt}, {node} and {process}"), "{told}");
+}
+
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    let at = ["--at", "corbaloc::127.0.0.1:9/ExecutionManager"];
+    let cases: [(&[&str], &str); 7] = [
+        (&["launch", "collision.toml", at[0], at[1], "--naming"], "leave out one of them"),
+        (
+            &["launch", "collision.toml", "--packages", "p"],
+            "--packages is for an execution manager",
+        ),
+        (&["launch", "collision.toml", "--any-artifact"], "--any-artifact is for node managers"),
+        (&["launch", "collision.toml", "--naming", "--artifacts", "."], "--artifacts is for node"),
+        (&["launch", "collision.toml", "--node", "a=x", "--node", "a=y"], "two references of node"),
+        (&["serve", "--node", "a=x", "--node", "a=y"], "give it one reference"),
+        (&["assemble", "gps.cpk", "p.toml", at[0], at[1]], "add --repository"),
+    ];
+    for (args, wanted) in cases {
+        let told = refused(args);
+        assert!(told.contains(wanted), "{args:?}: {told}");
+    }
+    // With a limit of 0, every launch would fail.
+    for option in ["--max-plans", "--node-timeout", "--max-packages"] {
+        let output = deploy(&["serve", option, "0"]);
+        assert_eq!(output.status.code(), Some(2), "{option}");
+        assert!(text(&output.stderr).contains(option), "{option}");
+    }
 }

@@ -76,3 +76,41 @@ fn a_manager_without_packages_refuses_them() {
     let told = bad(&repository(&at, &["show", "gps"]));
     assert!(told.contains("the repository has no package \"gps\""), "{told}");
 }
+
+#[test]
+fn a_plan_of_a_package_in_a_repository_is_launched_on_a_node_that_fetches_its_files() {
+    let folder = Folder::new("deploy-fetched");
+    let (packages, archives) = (folder.path("packages"), folder.path("archives"));
+    fs::create_dir(&archives).unwrap();
+    for path in [&folder.path(""), &archives] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    good(&["deploy", "pack", COCKPIT, &folder.path("archives/cockpit.cpk")]);
+    let (_packages, store) =
+        serve(&["deploy", "serve", "--packages", &packages, "--install-from", &archives]);
+    good(&repository(&store, &["install", "cockpit", "cockpit.cpk"]));
+
+    let plan = folder.path("plan.toml");
+    let assemble = ["deploy", "assemble", "cockpit", &plan, "--repository", "--at", &store];
+    good(&[&assemble[..], &["--node", "nose"]].concat());
+    let text = fs::read_to_string(&plan).unwrap();
+    let url = store.replace("/ExecutionManager", "/RepositoryManager");
+    assert!(text.contains(&format!("\"{url}#cockpit/")), "{text}");
+    assert!(text.contains("#sha256="), "{text}");
+    let told = bad(&["deploy", "assemble", "radar", &plan, "--repository", "--at", &store]);
+    assert!(told.contains("the repository has no package \"radar\""), "{told}");
+
+    // The node fetches the executable, which ends at once.
+    let fetched = folder.path("fetched");
+    let launch = |options: &[&str]| {
+        let (_node, node) = serve(&[&["node", "serve", "--name", "nose"], options].concat());
+        let (_manager, at) = serve(&["deploy", "serve", "--node", &format!("nose={node}")]);
+        bad(&["deploy", "launch", &plan, "--at", &at])
+    };
+    let told = launch(&["--fetched", &fetched, "--fetch-from", &url]);
+    assert!(told.contains("before it called back"), "{told}");
+    let told = launch(&["--fetched", &fetched, "--fetch-from", "http://127.0.0.1:9/"]);
+    assert!(told.contains("is not permitted here"), "{told}");
+    let told = launch(&["--artifacts", &archives]);
+    assert!(told.contains("this node fetches no files"), "{told}");
+}

@@ -13,7 +13,8 @@ use crate::{ByteOrder, Decoder, Dialect, Encode, Encoder, ErrorKind, Result, Wch
 /// * they encode text differently: in other code sets, or wide characters by the rules of another
 ///   GIOP version ([`allowing_no_wide_set`](Self::allowing_no_wide_set) permits an exception),
 /// * the offsets of the octets differ modulo eight, and there are enough octets for a value that is
-///   aligned to eight. (Values in requests of GIOP 1.0 and 1.1 begin at any offset.)
+///   aligned to eight. (Values in requests of GIOP 1.0 and 1.1 begin at any offset. A sender of such a request can
+///   choose it: [`offset`](Self::offset).)
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encode, Encoder, Relayed};
@@ -64,6 +65,11 @@ impl<'de> Relayed<'de> {
     /// Returns the byte order that the destination message must have.
     pub fn order(&self) -> ByteOrder {
         self.order
+    }
+
+    /// Returns the offset modulo eight, from 0 to 7, at which the octets have the same meaning whatever their number.
+    pub fn offset(&self) -> u8 {
+        self.begin as u8
     }
 
     /// Returns the octets.

@@ -180,6 +180,7 @@ impl Signature {
             name: &self.operation,
             response: if self.oneway { Response::None } else { Response::WithTarget },
             request: 0,
+            arguments_at: None,
         }
     }
 }

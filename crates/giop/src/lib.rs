@@ -76,7 +76,8 @@ pub use message_type::MessageType;
 pub use messaging::{Alias, AliasAt, FrameContext, Framing, Messaging, Needs, Short, Terms};
 pub use reply::{Reply, ReplyStatus, begin_reply, system_exception_reply};
 pub use request::{
-    Request, RequestHeader, Response, begin_request, read_operation, write_operation,
+    Request, RequestHeader, Response, begin_request, place_arguments, read_operation,
+    write_operation,
 };
 pub use session::{Contradiction, Incoming, Outgoing, RequestIds, Told};
 pub use target::{AddressingDisposition, IorView, ProfileView, Target, TargetAddress};

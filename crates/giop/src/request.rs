@@ -287,6 +287,21 @@ pub fn begin_request(e: &mut Encoder<'_>, version: Version, header: &RequestHead
     }
 }
 
+/// Moves the arguments of a Request of GIOP 1.0 or 1.1, which [`begin_request`] has just started, to an offset that equals
+/// `at` modulo eight. The zeros in front of them are the `requesting_principal`, which servers skip.
+///
+/// A gateway copies encoded arguments of unknown types behind the header, so they need the alignment that they had in
+/// the message from which they come. Costs at most seven octets.
+/// The encoder must not contain arguments yet.
+pub fn place_arguments(e: &mut Encoder<'_>, at: usize) -> Begun {
+    const LENGTH: usize = 4;
+    let begin = e.position();
+    let padding = at.wrapping_sub(begin) % 8;
+    e.patch_ulong(begin - LENGTH, padding as u32);
+    e.copy_octets(&[0; 8][..padding]);
+    Begun::unaligned(e)
+}
+
 /// Writes everything at a fixed offset at once, and also everything after the operation name if
 /// that is all zeros.
 #[inline]

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{Alias, Aliases, Begun, Limits, RequestHeader, TargetAddress, Wire};
+use oxorb_giop::{
+    Alias, Aliases, Begun, Limits, RequestHeader, TargetAddress, Wire, place_arguments,
+};
 use oxorb_object::contexts::{self, Deadline};
 use oxorb_object::{
     CodeSetContext, CompletionStatus, PolicyValueWriter, Qos, ServiceContext, SystemException,
@@ -189,7 +191,12 @@ impl<'r> Draft<'r> {
         args: Args<'_, 'a>,
         limits: &Limits,
     ) -> Result<(), SystemException> {
-        let begun = self.begin(e, id, first);
+        let mut begun = self.begin(e, id, first);
+        if let (Some(at), Wire::Giop(version)) = (self.op.arguments_at, self.wire)
+            && version < Version::V1_2
+        {
+            begun = place_arguments(e, at.into());
+        }
         args(e).map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
         probe::stamp(Stage::ArgumentsWritten);
         self.wire

@@ -117,7 +117,13 @@ impl Again {
     }
 
     pub(super) fn operation(&self) -> Operation<'_> {
-        Operation { name: &self.name, response: self.response, slot: self.slot, request: 0 }
+        Operation {
+            name: &self.name,
+            response: self.response,
+            slot: self.slot,
+            request: 0,
+            arguments_at: None,
+        }
     }
 
     /// Writes the arguments.

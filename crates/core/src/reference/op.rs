@@ -89,12 +89,16 @@ pub struct Operation<'n> {
     pub slot: u16,
     /// Size of the arguments in octets, as in [`Op`]; 0 if unknown.
     pub request: u32,
+    /// Offset modulo eight at which encoded arguments have to begin in a request of GIOP 1.0 or 1.1; `None` if they may
+    /// begin anywhere. Ignored by GIOP 1.2, in which they begin at a multiple of eight, and by other protocols.
+    pub arguments_at: Option<u8>,
 }
 
 impl From<&Op> for Operation<'static> {
     #[inline]
     fn from(op: &Op) -> Self {
-        Operation { name: op.name, response: op.response, slot: op.slot, request: op.request }
+        let Op { name, response, slot, request } = *op;
+        Operation { name, response, slot, request, arguments_at: None }
     }
 }
 

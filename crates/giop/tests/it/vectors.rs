@@ -5,7 +5,7 @@ use oxorb_giop::{
     AddressingDisposition, CancelRequest, Frame, LocateReply, LocateRequest, LocateStatus, Message,
     MessageType, Reply, ReplyStatus, Request, RequestHeader, Response, Target, TargetAddress,
     begin_locate_reply, begin_reply, begin_request, cancel_request, close_connection, finish,
-    locate_reply, locate_request, message_error, system_exception_reply,
+    locate_reply, locate_request, message_error, place_arguments, system_exception_reply,
 };
 use oxorb_object::{
     CompletionStatus, Ior, ServiceContext, SystemException, SystemExceptionKind, TaggedProfile,
@@ -117,6 +117,36 @@ fn request_1_0_and_1_1_carry_contexts_first_and_a_principal_last() {
         assert_eq!(context.decoder().unwrap().at(2).short(), Ok(0x1234));
         assert_eq!(request.contexts.find(11), None);
         assert_eq!(request.contexts.iter().collect::<Vec<_>>(), [context]);
+    }
+}
+
+#[test]
+fn arguments_of_1_0_and_1_1_are_placed_by_a_principal() {
+    for (version, at) in
+        [Version::V1_0, Version::V1_1].into_iter().flat_map(|it| (0..8).map(move |at| (it, at)))
+    {
+        let mut e = encoder(version, ByteOrder::Big);
+        let header = RequestHeader {
+            id: 7,
+            response: Response::WithTarget,
+            key: TargetAddress::Key(b"key"),
+            operation: "add",
+            contexts: &[],
+            terms: None,
+            alias: None,
+        };
+        begin_request(&mut e, version, &header);
+        let begun = place_arguments(&mut e, at);
+        assert_eq!(begun.body() % 8, at);
+        e.copy_octets(&[0xaa, 0xbb, 0xcc]);
+        finish(&mut e, begun).unwrap();
+        let message = e.finish().to_vec();
+        let frame = Frame::parse(&message).unwrap();
+        let request = Request::parse(&frame).unwrap();
+        assert_eq!((request.operation, request.body), ("add", begun.body()));
+        assert_eq!(message[request.body..], [0xaa, 0xbb, 0xcc]);
+        let principal = Request::principal(&frame).unwrap();
+        assert!(principal.len() < 8 && principal.iter().all(|octet| *octet == 0));
     }
 }
 

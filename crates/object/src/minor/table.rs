@@ -141,7 +141,7 @@ minors! {
         OXORB 13 FIXED: "a fixed-point number has a wrong digit or sign, or too many digits", "check that both sides were generated from the same IDL";
         OXORB 14 VALUE: "a valuetype is malformed, or not of the type that belongs there", "check that both sides were generated from the same IDL";
         OXORB 15 NO_CUSTOM_MARSHAL: "a custom valuetype that the application has no marshalling for", "implement CustomMarshal for its struct, in the crate that includes the generated code";
-        OXORB 16 NOT_ALIKE: "a bridge cannot pass the values on as they are: the connections before and behind it have agreed on other code sets, or one carries GIOP 1.0 or 1.1 and values of eight octets", "let both sides use GIOP 1.2 and the same code sets (-ORBNativeCharCodeSet of the bridge)";
+        OXORB 16 NOT_ALIKE: "a bridge cannot pass the values on as they are: the connections before and behind it have agreed on other code sets, or only one of them carries GIOP 1.1 and may contain wide text, or a request of GIOP 1.0 or 1.1 may have values of eight octets at other offsets", "let both sides use GIOP 1.2 and the same code sets (-ORBNativeCharCodeSet of the bridge), or name the IDL (--idl)";
         OXORB 30 SCHEDULING_CONTEXT: "the scheduling context of the request (service context 30) is malformed, or of another scheduler", "use the same scheduling discipline on both sides; the log of this side says what is wrong with it";
     }
     BadTypecode bad_typecode {

@@ -169,6 +169,12 @@ fn replace(
     place.replace(octets, limit, towards.completed(), counterpart)
 }
 
+/// Returns the operation of a request that carries `values` unchanged.
+fn operation<'r>(of: &'static Op, upcall: &Upcall<'r>, values: &Relayed<'_>) -> Operation<'r> {
+    let arguments_at = (!values.octets().is_empty()).then(|| values.offset());
+    Operation { name: upcall.operation(), arguments_at, ..Operation::from(of) }
+}
+
 /// Request that was not passed on, and the exception to raise for it.
 type NotPassed<'r> = (Upcall<'r>, SystemException);
 
@@ -179,7 +185,7 @@ fn call<'r>(
     values: &Relayed<'_>,
     known: Option<&Known>,
 ) -> Result<Outcome, NotPassed<'r>> {
-    let operation = Operation { name: upcall.operation(), ..Operation::from(&TWOWAY) };
+    let operation = operation(&TWOWAY, &upcall, values);
     let mut upcall = Some(upcall);
     let called = target.invoke_dynamic(
         operation,
@@ -267,7 +273,7 @@ fn send<'r>(
     upcall: Upcall<'r>,
     values: &Relayed<'_>,
 ) -> Result<Outcome, NotPassed<'r>> {
-    let operation = Operation { name: upcall.operation(), ..Operation::from(&ONEWAY) };
+    let operation = operation(&ONEWAY, &upcall, values);
     match target.send_dynamic(operation, |e| values.encode(e)) {
         Ok(()) => {
             add(&passage.counts.oneways, 1);

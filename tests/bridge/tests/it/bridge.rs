@@ -146,8 +146,13 @@ struct Chain {
 }
 
 fn chain(before: &str, server: Builder, client: Builder, interfaces: Interfaces) -> Chain {
+    chain_over(listening(before).listen(TCP), server, client, interfaces)
+}
+
+/// Returns a chain with the given ORB of the bridge.
+fn chain_over(middle: Builder, server: Builder, client: Builder, interfaces: Interfaces) -> Chain {
     let (server, there) = serve(server);
-    let middle = listening(before).listen(TCP).build().unwrap();
+    let middle = middle.build().unwrap();
     let bridge = Bridge::new(&middle, interfaces).unwrap();
     let here = bridge.open("Part", &there.to_ior()).unwrap();
     let client = client.build().unwrap();
@@ -256,7 +261,8 @@ fn values_that_lie_elsewhere_are_refused_where_types_are_unknown() {
     for version in [Version::V1_0, Version::V1_1] {
         let client = Orb::builder().max_giop(version);
         let chain = chain(TCP, listening(TCP), client, Interfaces::default());
-        // GIOP 1.0 and 1.1 negotiate no code sets, and align values of eight octets differently.
+        // GIOP 1.0 negotiates no code sets, GIOP 1.1 encodes wide text differently, and in requests of both, values of
+        // eight octets can begin elsewhere.
         let refused = chain.part.sum(&[1.5, 2.5]).unwrap_err();
         assert_eq!(refused.kind, SystemExceptionKind::Marshal);
         assert_eq!(refused.minor, minor::marshal::NOT_ALIKE);
@@ -297,15 +303,67 @@ fn replies_that_cannot_be_passed_on_count_as_failed() {
 #[test]
 fn code_sets_that_differ_are_refused_by_name() {
     let _guard = watchdog(LONG);
-    let server = listening(TCP).native_chars(CharSet::Iso8859_1).prefer_utf8(false);
-    let client = Orb::builder();
-    let chain = chain(TCP, server, client, Interfaces::default());
-    // The bridge agrees with the server on the server's code sets, and with its client on their common ones.
-    match chain.part.sum(&[1.0]) {
-        Ok((sum, _)) => assert_eq!(sum, 1.0),
-        Err(refused) => assert_eq!(refused.minor, minor::marshal::NOT_ALIKE),
+    // The bridge and the server agree on the native code set of the server, client and bridge on that of the bridge.
+    for (native, passes) in [(CharSet::Utf8, false), (CharSet::Iso8859_1, true)] {
+        let server = listening(TCP).native_chars(CharSet::Iso8859_1);
+        let middle = listening(TCP).native_chars(native);
+        let chain = chain_over(middle, server, Orb::builder(), Interfaces::default());
+        match chain.part.sum(&[1.0]) {
+            Ok((sum, _)) => assert!(passes && sum == 1.0, "{native:?}: {sum}"),
+            Err(refused) => {
+                assert!(!passes, "{native:?}: {refused}");
+                assert_eq!(refused.minor, minor::marshal::NOT_ALIKE);
+                assert_eq!(refused.completed, CompletionStatus::No);
+            }
+        }
+        chain.end();
     }
-    chain.end();
+}
+
+#[test]
+fn values_of_unknown_types_reach_targets_of_giop_1_0_if_code_sets_are_equal() {
+    let _guard = watchdog(LONG);
+    for order in [ByteOrder::Big, ByteOrder::Little] {
+        // Text of GIOP 1.0 is ISO 8859-1, so the bridge and its client have to agree on that.
+        for (native, passes) in [(CharSet::Utf8, false), (CharSet::Iso8859_1, true)] {
+            let server = listening(TCP).max_giop(Version::V1_0);
+            let client = Orb::builder().byte_order(order);
+            let middle = listening(TCP).native_chars(native);
+            let chain = chain_over(middle, server, client, Interfaces::default());
+            if passes {
+                // The names of the operations have different lengths, and with them the headers of the requests.
+                use_it(&chain.part);
+                assert_eq!(chain.part.slow(1).unwrap(), 1);
+                assert_eq!(chain.part.sum(&[1e300; 1000]).unwrap().1, "1000 of them");
+                assert_eq!(chain.bridge.statistics().rewritten, 0);
+                assert!(chain.part.wide("w").is_err(), "GIOP 1.0 has no wide text");
+            } else {
+                let refused = chain.part.sum(&[1.5]).unwrap_err();
+                assert_eq!(refused.minor, minor::marshal::NOT_ALIKE);
+                assert_eq!(refused.completed, CompletionStatus::No);
+            }
+            chain.end();
+        }
+    }
+}
+
+#[test]
+fn values_of_unknown_types_do_not_reach_targets_of_giop_1_1_with_wide_text() {
+    let _guard = watchdog(LONG);
+    // The same octets are other wide text there, and only types say whether there is wide text.
+    for (interfaces, passes) in [(Interfaces::default(), false), (parts(), true)] {
+        let server = listening(TCP).max_giop(Version::V1_1);
+        let chain = chain(TCP, server, Orb::builder(), interfaces);
+        match chain.part.sum(&[1.5]) {
+            Ok((sum, _)) => assert!(passes && sum == 1.5, "{sum}"),
+            Err(refused) => {
+                assert!(!passes, "{refused}");
+                assert_eq!(refused.minor, minor::marshal::NOT_ALIKE);
+                assert_eq!(refused.completed, CompletionStatus::No);
+            }
+        }
+        chain.end();
+    }
 }
 
 /// Servant that counts requests, and answers each without results.

@@ -94,7 +94,8 @@ impl AccessIndex {
 
     fn visit_of(&self, peer: &PeerId, protected: bool) -> Visit {
         let concerns = |rule: &AccessRule| {
-            rule.protected.is_none_or(|wanted| wanted == protected)
+            rule.tokens.is_empty()
+                && rule.protected.is_none_or(|wanted| wanted == protected)
                 && (rule.who.is_open() || rule.who.concerns(peer))
         };
         let mut rules = nothing(self.rules.rules.len());
@@ -239,7 +240,7 @@ fn has(set: &[u64], rule: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interceptor::access_rules::AccessRequest;
+    use crate::interceptor::access_rules::{AccessRequest, write_object};
     use crate::scheduler::budget::RequestRate;
 
     /// Returns a pseudo-random number below `bound`.
@@ -278,6 +279,7 @@ mod tests {
                 objects: some(state, &OBJECTS),
                 operations: some(state, &OPERATIONS),
                 protected: [None, None, Some(true), Some(false)][below(state, 4)],
+                tokens: [vec![], vec![], vec![], vec!["*".to_owned()]][below(state, 4)].clone(),
                 ..AccessRule::default()
             };
             for party in some(state, &PARTIES) {
@@ -315,17 +317,19 @@ mod tests {
                         {
                             for id in ["alice", "bob", "bo", "ben", "\0"] {
                                 for operation in ["balance", "close", "other", "*"] {
-                                    let adapter = ["RootPOA".to_owned(), "accounts".to_owned()];
+                                    let mut object = String::new();
+                                    let names = ["accounts"].into_iter();
+                                    write_object(&mut object, names, id.as_bytes());
+                                    let object = object.as_str();
                                     let asked = AccessRequest {
                                         peer,
                                         protected,
+                                        token: None,
                                         interface,
-                                        adapter: &adapter,
-                                        object_id: id.as_bytes(),
+                                        object,
                                         operation,
                                     };
-                                    let found =
-                                        index.decide(&visit, interface, &asked.path(), operation);
+                                    let found = index.decide(&visit, interface, object, operation);
                                     let (rule, serves) = rules.decide(&asked);
                                     assert_eq!(found.1, serves);
                                     let decided = found.0.map(|at| &rules.rules[at]);

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use oxorb_transport::Access;
-#[cfg(test)]
-use oxorb_transport::PeerId;
+use oxorb_transport::{Access, PeerId};
 
 use crate::scheduler::budget::RequestRate;
 
@@ -49,26 +47,34 @@ pub struct AccessRule {
     pub operations: Vec<String>,
     /// Whether the connection must be protected, for example by TLS, or unprotected. If `None`, both match.
     pub protected: Option<bool>,
+    /// Names of bearer tokens that match; a `*` at the end stands for any text. A request without a token, as each
+    /// request of GIOP, matches only a rule without names of tokens.
+    pub tokens: Vec<String>,
 }
 
-/// Properties of a request that the rules test.
-#[cfg(test)]
-pub(crate) struct AccessRequest<'r> {
-    pub(crate) peer: &'r PeerId,
-    pub(crate) protected: bool,
-    /// Interface of the servant.
-    pub(crate) interface: &'r str,
-    /// Names of the POAs, from the root down.
-    pub(crate) adapter: &'r [String],
-    pub(crate) object_id: &'r [u8],
-    pub(crate) operation: &'r str,
+/// Properties of a request that the rules test, for a gateway that receives requests in another protocol than GIOP.
+#[derive(Clone, Copy, Debug)]
+pub struct AccessRequest<'r> {
+    /// Client.
+    pub peer: &'r PeerId,
+    /// Whether the connection is protected, for example by TLS.
+    pub protected: bool,
+    /// Name of the client's bearer token, which is empty for a token without a name; `None` without a token.
+    pub token: Option<&'r str>,
+    /// Repository id of the object's interface.
+    pub interface: &'r str,
+    /// Name of the object, in the form of [`AccessRule::objects`].
+    pub object: &'r str,
+    /// Name of the operation, as in [`AccessRule::operations`].
+    pub operation: &'r str,
 }
 
-#[cfg(test)]
 impl AccessRules {
-    /// Evaluates the rules one by one, as a reference for tests of the index. Returns the deciding rule, if any, and
-    /// whether the request is to be served.
-    pub(crate) fn decide(&self, asked: &AccessRequest<'_>) -> (Option<&AccessRule>, bool) {
+    /// Returns the deciding rule, if any, and whether a request is to be served.
+    ///
+    /// Evaluates the rules one by one, without limits, in a time proportional to their number. An ORB evaluates its own
+    /// rules by an index.
+    pub fn decide(&self, asked: &AccessRequest<'_>) -> (Option<&AccessRule>, bool) {
         if *asked.peer == PeerId::Process {
             return (None, true);
         }
@@ -79,27 +85,21 @@ impl AccessRules {
     }
 }
 
-#[cfg(test)]
 impl AccessRule {
     fn matches(&self, asked: &AccessRequest<'_>) -> bool {
         let named = |all: &[String], fits: &dyn Fn(&str) -> bool| {
             all.is_empty() || all.iter().any(|one| fits(one))
         };
-        self.protected.is_none_or(|wanted| wanted == asked.protected)
+        let has_token = match asked.token {
+            Some(token) => named(&self.tokens, &|it| fits(it, token)),
+            None => self.tokens.is_empty(),
+        };
+        has_token
+            && self.protected.is_none_or(|wanted| wanted == asked.protected)
             && named(&self.operations, &|it| it == asked.operation)
             && named(&self.interfaces, &|it| fits(it, asked.interface))
             && (self.who.is_open() || self.who.concerns(asked.peer))
-            && named(&self.objects, &|it| fits(it, &asked.path()))
-    }
-}
-
-#[cfg(test)]
-impl AccessRequest<'_> {
-    pub(crate) fn path(&self) -> String {
-        let mut path = String::new();
-        let names = self.adapter.iter().skip(1).map(String::as_str);
-        write_object(&mut path, names, self.object_id);
-        path
+            && named(&self.objects, &|it| fits(it, asked.object))
     }
 }
 
@@ -120,7 +120,6 @@ pub fn write_object<'n>(text: &mut String, names: impl Iterator<Item = &'n str>,
     }
 }
 
-#[cfg(test)]
 fn fits(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => text.starts_with(beginning),
@@ -149,14 +148,18 @@ mod tests {
     }
 
     fn served(rules: &AccessRules, peer: &PeerId, operation: &str, protected: bool) -> bool {
-        let asked = AccessRequest {
-            peer,
-            protected,
-            interface: "IDL:bank/Account:1.0",
-            adapter: &["RootPOA".to_owned(), "accounts".to_owned()],
-            object_id: b"alice",
-            operation,
-        };
+        served_with(rules, peer, None, operation, protected)
+    }
+
+    fn served_with(
+        rules: &AccessRules,
+        peer: &PeerId,
+        token: Option<&str>,
+        operation: &str,
+        protected: bool,
+    ) -> bool {
+        let (interface, object) = ("IDL:bank/Account:1.0", "accounts/alice");
+        let asked = AccessRequest { peer, protected, token, interface, object, operation };
         rules.decide(&asked).1
     }
 
@@ -190,5 +193,30 @@ mod tests {
         assert!(served(&rules, &PeerId::Process, "close", false), "a process admits itself");
         let open = AccessRules { allow: true, ..rules };
         assert!(served(&open, &user(8), "balance", false));
+    }
+
+    #[test]
+    fn a_rule_that_names_tokens_matches_no_request_without_one() {
+        let token = |text: &str| vec![text.to_owned()];
+        let rules = AccessRules {
+            place: String::new(),
+            allow: false,
+            rules: vec![
+                rule(true, |it| it.tokens = token("ada")),
+                rule(true, |it| {
+                    it.tokens = token("plant *");
+                    it.operations = vec!["balance".to_owned()];
+                }),
+                rule(true, |it| {
+                    it.tokens = token("*");
+                    it.operations = vec!["rate".to_owned()];
+                }),
+            ],
+        };
+        let served = |name, operation| served_with(&rules, &user(7), name, operation, true);
+        assert!(served(Some("ada"), "close"));
+        assert!(served(Some("plant 7"), "balance") && !served(Some("plant 7"), "close"));
+        assert!(served(Some(""), "rate") && !served(Some(""), "balance"));
+        assert!(!served(None, "rate"));
     }
 }

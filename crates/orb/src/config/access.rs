@@ -19,6 +19,17 @@ const KNOWN_OF_RULE: [&str; 9] = [
     "operation",
     "protected",
 ];
+const KNOWN_OF_HTTP: [&str; 7] =
+    ["allow", "deny", "interface", "object", "operation", "protected", "token"];
+
+/// Requests that rules are about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum About {
+    /// Requests of GIOP, which have no tokens.
+    Giop,
+    /// Requests of HTTP, whose rules have no limits.
+    Http,
+}
 
 /// Maximum number of rules. It bounds the memory of their index, and the time to find the rules for a new connection.
 const MOST: usize = 1024;
@@ -34,6 +45,7 @@ pub(crate) fn read(
     source: &Source<'_>,
     table: &DeTable<'_>,
     at: usize,
+    about: About,
 ) -> Result<AccessRules, ConfigError> {
     let mut rules = AccessRules { place: place(source, at), allow: false, rules: Vec::new() };
     let mut default = None;
@@ -51,7 +63,7 @@ pub(crate) fn read(
                     return Err(source.error(value.span().start, problem));
                 }
                 for one in all {
-                    rules.rules.push(rule(source, one)?);
+                    rules.rules.push(rule(source, one, about)?);
                 }
                 if rules.rules.iter().filter(|rule| rule.limit.is_some()).count() > MOST_LIMITS {
                     let problem = format!("more than {MOST_LIMITS} rules have a limit");
@@ -67,7 +79,11 @@ pub(crate) fn read(
     Ok(rules)
 }
 
-fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule, ConfigError> {
+fn rule(
+    source: &Source<'_>,
+    value: &Spanned<DeValue<'_>>,
+    about: About,
+) -> Result<AccessRule, ConfigError> {
     let table = source.table(value)?;
     // Use the position of the first key, because the span that the parser reports for a table in an
     // array is unreliable.
@@ -77,8 +93,26 @@ fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule,
     let mut verb = None;
     let (mut requests, mut burst) = (None, None);
     for (key, value) in table {
-        match key.get_ref().as_ref() {
-            name @ ("allow" | "deny" | "limit") => {
+        let known: &[&str] = match about {
+            About::Giop => &KNOWN_OF_RULE,
+            About::Http => &KNOWN_OF_HTTP,
+        };
+        let name: &str = key.get_ref().as_ref();
+        if !known.contains(&name) {
+            return Err(match name {
+                "token" => source.error(
+                    key.span().start,
+                    "only requests of HTTP have tokens: `token` is for the rules of `oxorb gateway http --access-rules`",
+                ),
+                "limit" | "requests" | "burst" => source.error(
+                    key.span().start,
+                    "rules for requests of HTTP have no limits; a rule has allow or deny",
+                ),
+                _ => source.unknown(key, known),
+            });
+        }
+        match name {
+            "allow" | "deny" | "limit" => {
                 if verb.replace(name).is_some() {
                     let problem = "a rule has allow, deny or limit, and only one of these";
                     return Err(source.error(at, problem));
@@ -94,8 +128,9 @@ fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule,
             "interface" => rule.interfaces = names(source, value)?,
             "object" => rule.objects = names(source, value)?,
             "operation" => rule.operations = names(source, value)?,
-            "protected" => rule.protected = Some(source.yes_or_no(value)?),
-            _ => return Err(source.unknown(key, &KNOWN_OF_RULE)),
+            "token" => rule.tokens = names(source, value)?,
+            // `known` has no further name.
+            _ => rule.protected = Some(source.yes_or_no(value)?),
         }
     }
     let verb = verb.ok_or_else(|| {
@@ -165,7 +200,9 @@ fn place(source: &Source<'_>, at: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::About;
     use crate::config::Configuration;
+    use crate::config::file::parse_access_rules;
 
     fn error(text: &str) -> String {
         Configuration::parse(text, "oxorb.toml").unwrap_err().to_string()
@@ -202,6 +239,21 @@ mod tests {
         let rates = rules.rules.iter().map(|rule| rule.limit);
         let rates = rates.map(|rate| rate.map(|rate| (rate.per_second, rate.burst)));
         assert_eq!(rates.collect::<Vec<_>>(), [Some((250, 3)), Some((1, 9)), None]);
+    }
+
+    #[test]
+    fn rules_of_http_have_tokens_and_no_limits() {
+        let parse = |text: &str| parse_access_rules(text, "rules.toml", About::Http);
+        let text = "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"all\"\n\
+                    token = [\"ada\", \"plant *\"]\n";
+        assert_eq!(parse(text).unwrap().rules[0].tokens, ["ada", "plant *"]);
+        let limit = "[access]\ndefault = \"deny\"\n[[access.rule]]\nlimit = \"all\"\n";
+        let refused = parse(limit).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("rules.toml:4: ") && refused.contains("no limits"),
+            "{refused}"
+        );
+        assert!(error(text).contains("oxorb.toml:5: only requests of HTTP have tokens"));
     }
 
     #[test]

@@ -7,8 +7,9 @@ use oxorb_core::{AccessRules, Options, RunTimeScheduler, Threadpool};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::config::access::{self, About};
 use crate::config::{ConfigError, PERSONALITIES};
-use crate::config::{access, schedule, threadpool};
+use crate::config::{schedule, threadpool};
 
 /// Maximum number of files in a chain, in which each file names the next one as its personality.
 const MAX_FILES: usize = 16;
@@ -109,10 +110,19 @@ impl Configuration {
         // The path is absolute, so that a change of the working directory does not affect a later reload.
         let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Ok(Configuration {
-            access: Some(read_access_rules(&file)?),
+            access: Some(read_access_rules(&file, About::Giop)?),
             access_file: Some(file),
             ..Configuration::default()
         })
+    }
+
+    /// Reads a file with only the table `[access]`, whose rules are about requests of HTTP: a rule may have the condition
+    /// `token`, and no `limit`. For gateways, which evaluate the rules by [`AccessRules::decide`].
+    ///
+    /// # Errors
+    /// The file cannot be read, or contains anything else than such rules.
+    pub fn http_access_rules(path: &Path) -> Result<Arc<AccessRules>, ConfigError> {
+        read_access_rules(path, About::Http)
     }
 
     /// Parses the text of a file; `origin` is the file's name in errors.
@@ -177,7 +187,8 @@ impl Configuration {
                     read.schedule = Some(Arc::new(scheduler));
                 }
                 "access" => {
-                    let rules = access::read(source, source.table(value)?, key.span().start)?;
+                    let rules =
+                        access::read(source, source.table(value)?, key.span().start, About::Giop)?;
                     read.access = Some(Arc::new(rules));
                 }
                 _ => {
@@ -254,24 +265,29 @@ impl Configuration {
 }
 
 /// Reads the access rules of a file that contains nothing else.
-pub(crate) fn read_access_rules(path: &Path) -> Result<Arc<AccessRules>, ConfigError> {
+pub(crate) fn read_access_rules(
+    path: &Path,
+    about: About,
+) -> Result<Arc<AccessRules>, ConfigError> {
     let origin = path.display().to_string();
     let failed = |problem| ConfigError { origin: origin.clone(), line: None, problem };
     let text = crate::config::text::read(path).map_err(failed)?;
-    parse_access_rules(&text, &origin)
+    parse_access_rules(&text, &origin, about)
 }
 
 /// Parses the access rules of a text that contains nothing else; `origin` is its file in errors.
 pub(crate) fn parse_access_rules(
     text: &str,
     origin: &str,
+    about: About,
 ) -> Result<Arc<AccessRules>, ConfigError> {
     let source = Source { text, origin };
     let mut rules = None;
     for (key, value) in source.parse()?.get_ref() {
         match key.get_ref().as_ref() {
             "access" => {
-                rules = Some(access::read(&source, source.table(value)?, key.span().start)?);
+                let (table, at) = (source.table(value)?, key.span().start);
+                rules = Some(access::read(&source, table, at, about)?);
             }
             _ => return Err(source.unknown(key, &["access"])),
         }

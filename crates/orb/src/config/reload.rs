@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use crate::config::ConfigError;
+use crate::config::access::About;
 use crate::config::file::read_access_rules;
 
 /// Lock that admits one reload at a time. It is held from the reading of a file to the replacement of the rules, so
@@ -14,7 +15,7 @@ static RELOADING: Mutex<()> = Mutex::new(());
 pub(crate) fn reload_access_rules(orb: &oxorb_core::Orb) -> Result<(), ConfigError> {
     let _one_at_a_time = RELOADING.lock().unwrap_or_else(PoisonError::into_inner);
     let read = match &orb.options().access_file {
-        Some(file) => read_access_rules(file),
+        Some(file) => read_access_rules(file, About::Giop),
         None => Err(ConfigError {
             origin: "-ORBAccessRules".to_owned(),
             line: None,

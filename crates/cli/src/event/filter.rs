@@ -3,12 +3,12 @@
 use oxorb_event::{Filter, NameCollision, Names};
 
 /// Parses an event type: a number from 1, or a name.
-pub(super) fn type_number(text: &str) -> Result<i32, String> {
+pub(crate) fn type_number(text: &str) -> Result<i32, String> {
     number_or(text, |name| Names::default().event_type(name))
 }
 
 /// Parses an event source: a number from 1, or a name.
-pub(super) fn source_number(text: &str) -> Result<i32, String> {
+pub(crate) fn source_number(text: &str) -> Result<i32, String> {
     number_or(text, |name| Names::default().source(name))
 }
 

@@ -36,6 +36,8 @@ mod value;
 
 use oxorb_terminal::output::Done;
 
+pub(crate) use filter::{source_number, type_number};
+
 /// Verbs of `oxorb event`.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {

@@ -10,6 +10,9 @@ use oxorb_terminal::output::{Done, Escaping, Failed, because, print};
 const OF_EXCEPTION: [&str; 7] =
     ["exception", "name", "unlisted", "members", "minor", "completed", "message"];
 
+/// Type of the problem of a call that the access rules of a gateway deny.
+const DENIED: &str = "urn:oxorb:access-rules";
+
 /// Maximum number of octets of indented JSON. Longer text is printed without indentation.
 const MAX_PRETTY: usize = 256 << 20;
 
@@ -34,8 +37,9 @@ pub(super) fn failed(reply: &Reply, has_token: bool) -> Failed {
     let status = format!("the gateway answers {} {}", reply.status, reply.reason);
     let text = reply.text().ok().filter(|text| check(text).is_ok()).unwrap_or_default();
     let problem = members(text).unwrap_or_default();
-    let detail =
-        member(&problem, "detail").and_then(|json| serde_json::from_str::<String>(json).ok());
+    let text_of =
+        |name| member(&problem, name).and_then(|json| serde_json::from_str::<String>(json).ok());
+    let detail = text_of("detail");
     if member(&problem, "exception").is_some() {
         return match tell_json(&exception(&problem)) {
             Ok(()) => because(detail.unwrap_or(status)),
@@ -49,6 +53,12 @@ pub(super) fn failed(reply: &Reply, has_token: bool) -> Failed {
     match reply.status {
         300..=399 => because(format!("{why}; the command goes to no other address")),
         401 if !has_token => because(format!("{why}; give it with --token FILE")),
+        403 if text_of("type").as_deref() == Some(DENIED) => because(match has_token {
+            true => {
+                format!("{why}; the gateway knows the token, but its rules require another one")
+            }
+            false => format!("{why}; a token with this right is given with --token FILE"),
+        }),
         _ => because(why),
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyper::StatusCode;
+use oxorb::Ref;
 use oxorb::ior::Ior;
 use oxorb::servant::Context;
-use oxorb::{Orb, Ref};
 use oxorb_dynamic::json::{LeftOut, Names};
 use oxorb_dynamic::{Limits, Signature, TypeCode};
 use oxorb_ifr::client::Queries;
@@ -16,15 +16,18 @@ use oxorb_ifr::corba::RepositoryRef;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
+use super::caller::Client;
 use super::content::{Answer, empty, json};
 use super::deadline::Deadline;
-use super::interfaces::{Described, Interfaces};
+use super::interfaces::Described;
 use super::limits::MOST_LOOKUPS;
 use super::memory::Occupied;
 use super::objects::Object;
 use super::path::Target;
 use super::problem::Problem;
+use super::rights;
 use super::shares::Shares;
+use super::state::Gateway;
 use crate::call::{ResultsJson, arguments_from_json};
 use crate::types::{Known, Source};
 
@@ -105,23 +108,27 @@ pub(super) struct Wanted {
     pub(super) _memory: Occupied,
     /// End of the time for the call.
     pub(super) end: Deadline,
-    /// Whether arguments and members that are left out are zero, empty or nil.
-    pub(super) defaults: bool,
+    /// Client that calls.
+    pub(super) client: Arc<Client>,
 }
 
 /// Calls a member of an object.
-pub(super) fn call(
-    orb: &Orb,
-    interfaces: &Interfaces,
-    object: &Object,
-    wanted: &Wanted,
-) -> Result<Answer, Problem> {
-    let described = object.described(interfaces, wanted.end)?;
+pub(super) fn call(gateway: &Gateway, object: &Object, wanted: &Wanted) -> Result<Answer, Problem> {
+    let (orb, defaults) = (&gateway.orb, gateway.defaults);
+    let described = object.described(&gateway.interfaces, wanted.end)?;
     let signature = signature(&described, wanted)?;
-    let known = Known { source: &described.source, orb, defaults: wanted.defaults };
+    if let Some(rights) = &gateway.rights {
+        let called = rights::Wanted {
+            object: &object.name,
+            interface: &described.interface.repository_id,
+            operation: &signature.operation,
+        };
+        rights.check(orb, &wanted.client, called)?;
+    }
+    let known = Known { source: &described.source, orb, defaults };
     let names = RequestNames::new(known, wanted.end);
     let document = document(wanted)?;
-    let arguments = arguments_from_json(document, signature, &names, wanted.defaults);
+    let arguments = arguments_from_json(document, signature, &names, defaults);
     let arguments = arguments.map_err(Problem::bad_request)?;
     let target = wanted.end.limited(&object.reference).map_err(Problem::system)?;
     let results = oxorb_dynamic::invoke(&target, signature, &arguments, &Context::new());
@@ -241,7 +248,7 @@ mod tests {
     use std::task::Poll;
     use std::time::Duration;
 
-    use oxorb::Interface as _;
+    use oxorb::{Interface as _, Orb};
     use tokio::runtime::Builder;
 
     use super::*;

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -16,6 +15,7 @@ use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep_until};
 
 use super::activity::Activity;
+use super::caller::Caller;
 use super::limits::{
     CONNECTION_WINDOW, DRAIN, MAX_HEADERS, MAX_STREAMS, SEND_BUFFER, STREAM_WINDOW,
 };
@@ -33,7 +33,7 @@ enum Woken {
 pub(super) async fn serve<I>(
     gateway: Arc<Gateway>,
     io: I,
-    peer: SocketAddr,
+    caller: Caller,
     mut closing: Receiver<bool>,
 ) where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -43,7 +43,8 @@ pub(super) async fn serve<I>(
     let started = Arc::clone(&activity);
     let service = service_fn(move |request| {
         let (gateway, activity) = (Arc::clone(&gateway), Arc::clone(&started));
-        async move { Ok::<_, Infallible>(routes::answer(gateway, request, peer, activity).await) }
+        let caller = caller.clone();
+        async move { Ok::<_, Infallible>(routes::answer(gateway, request, caller, activity).await) }
     });
     let builder = builder(read_time);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));

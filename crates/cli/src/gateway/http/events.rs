@@ -1,21 +1,22 @@
-//! Event channels of the OMG's Event and Notification Services, whose events clients receive.
+//! Event channels, whose events clients receive.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use hyper::body::Bytes;
-use oxorb::{Any, Interface as _, Orb, SystemException};
+use oxorb::Orb;
 use oxorb_dynamic::Dynamic;
 use oxorb_dynamic::json::Shared;
-use oxorb_notify::cos_event_channel_admin::{EventChannelRef, ProxyPushSupplierRef};
-use oxorb_notify::cos_event_comm::push_consumer::PushError;
-use oxorb_notify::cos_event_comm::{PushConsumer, PushConsumerRef};
 use oxorb_sys::sync::Mutex;
 use serde_json::json;
 
+use super::event_filter::{Candidate, EventFilter, Kind, Received};
+use super::event_source::Connection;
+use super::history::{EventId, History, Kept};
+use super::limits::{EVENTS_OCTETS, LINGER, LimitArgs};
 use super::listener::{Listener, Queue, message, queue};
-use super::problem::{Problem, without_note};
+use super::problem::Problem;
 use crate::types::{Known, Source};
 
 /// Time between two checks of a connection to a channel.
@@ -28,18 +29,21 @@ const WAIT: Duration = Duration::from_millis(10);
 const CALLS_BETWEEN: u32 = 10;
 
 /// Event channel, and the clients that receive its events. The gateway is connected to the channel as long as it has
-/// clients for it.
+/// clients for it, and for some time longer.
 pub(super) struct Channel {
+    pub(super) kind: Kind,
     reference: String,
     orb: Orb,
     source: Arc<Source>,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
-    listeners: Vec<Listener>,
+    listeners: Vec<FilteredListener>,
+    history: History,
     connection: Option<Connection>,
+    /// Time since which there is no client.
+    left: Option<Instant>,
     /// Whether a thread looks after the connection.
     is_kept: bool,
     /// Number of threads that look after connections or end them.
@@ -50,20 +54,44 @@ struct State {
     lost: Option<String>,
 }
 
-/// Connection to a channel.
-struct Connection {
-    proxy: ProxyPushSupplierRef,
-    consumer: PushConsumerRef,
+/// Client of a channel.
+struct FilteredListener {
+    listener: Listener,
+    filter: EventFilter,
+}
+
+/// Events that a client wants to receive.
+pub(super) struct Subscription<'t> {
+    pub(super) filter: EventFilter,
+    /// Id of the last event that the client has received.
+    pub(super) last: Option<&'t str>,
 }
 
 impl Channel {
     /// Creates a channel without a connection.
-    pub(super) fn new(reference: &str, orb: &Orb, source: &Arc<Source>) -> Arc<Channel> {
+    pub(super) fn new(
+        kind: Kind,
+        reference: &str,
+        orb: &Orb,
+        source: &Arc<Source>,
+        limits: &LimitArgs,
+    ) -> Arc<Channel> {
+        let state = State {
+            listeners: Vec::new(),
+            history: History::new(limits.events_history(), limits.max_history()),
+            connection: None,
+            left: None,
+            is_kept: false,
+            keepers: 0,
+            is_closed: false,
+            lost: None,
+        };
         Arc::new(Channel {
+            kind,
             reference: reference.to_owned(),
             orb: orb.clone(),
             source: Arc::clone(source),
-            state: Mutex::default(),
+            state: Mutex::new(state),
         })
     }
 
@@ -71,18 +99,31 @@ impl Channel {
     ///
     /// # Errors
     /// The gateway ends, or has no thread.
-    pub(super) fn listen(self: &Arc<Self>, length: usize) -> Result<Queue, Problem> {
+    pub(super) fn listen(
+        self: &Arc<Self>,
+        length: usize,
+        wanted: Subscription<'_>,
+    ) -> Result<Queue, Problem> {
         let unavailable = |why: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why);
-        let (listener, queue) = queue(length);
         let mut state = self.state.lock();
         if state.is_closed {
             return Err(unavailable("the gateway ends"));
         }
+        let missed = wanted.last.map(|last| state.missed(last, &wanted.filter));
+        let replayed = missed.iter().flatten().flatten();
+        let octets: usize = replayed.clone().map(|kept| kept.message.len()).sum();
+        // Two messages about the connection precede the events.
+        let (listener, queue) =
+            queue(length + replayed.clone().count() + 2, EVENTS_OCTETS + octets);
         match (&state.connection, &state.lost) {
             (Some(_), _) => listener.send(&connected()),
             (None, Some(reason)) => listener.send(&lost(reason)),
             (None, None) => {}
         }
+        if matches!(missed, Some(None)) {
+            listener.send(&gone());
+        }
+        replayed.for_each(|kept| listener.send(&kept.message));
         if !state.is_kept {
             let channel = Arc::clone(self);
             let keeper = std::thread::Builder::new().name("oxorb-http-event".to_owned());
@@ -94,7 +135,7 @@ impl Channel {
             state.is_kept = true;
             state.keepers += 1;
         }
-        state.listeners.push(listener);
+        state.listeners.push(FilteredListener { listener, filter: wanted.filter });
         Ok(queue)
     }
 
@@ -115,15 +156,15 @@ impl Channel {
     /// Connects, and reconnects after failures, until no client is left.
     fn keep(self: &Arc<Self>) {
         let mut looks: u32 = 0;
-        while let Some(proxy) = self.proxy() {
+        while let Some(connection) = self.connection() {
             looks = looks.wrapping_add(1);
-            match proxy {
+            match connection {
                 None => match self.connect() {
                     Ok(connection) => self.connected(connection),
                     Err(why) => self.lost(&why),
                 },
-                Some(proxy) if looks.is_multiple_of(CALLS_BETWEEN) => {
-                    if !matches!(proxy.reference().non_existent(), Ok(false)) {
+                Some(connection) if looks.is_multiple_of(CALLS_BETWEEN) => {
+                    if !connection.exists() {
                         self.lost("the event channel does not know this gateway any more");
                     }
                 }
@@ -133,51 +174,30 @@ impl Channel {
         }
     }
 
-    /// Returns the connection to look after, or `Some(None)` if one is needed. If no client is left, disconnects and
-    /// returns `None`.
-    fn proxy(&self) -> Option<Option<ProxyPushSupplierRef>> {
+    /// Returns the connection to look after, or `Some(None)` if one is needed. If no client is left for some time,
+    /// disconnects and returns `None`.
+    fn connection(&self) -> Option<Option<Connection>> {
         let connection = {
             let mut state = self.state.lock();
-            state.listeners.retain(|listener| !listener.has_left());
-            if !state.is_closed && !state.listeners.is_empty() {
-                return Some(state.connection.as_ref().map(|connection| connection.proxy.clone()));
+            if state.is_needed() {
+                return Some(state.connection.clone());
             }
             state.is_kept = false;
             state.lost = None;
+            state.left = None;
+            state.history.restart();
             state.connection.take()
         };
         if let Some(connection) = connection {
-            self.disconnect(&connection);
+            connection.end(&self.orb);
         }
         None
     }
 
     fn connect(self: &Arc<Self>) -> Result<Connection, String> {
-        // The text of this error contains addresses behind the gateway.
-        let unreachable = |_| "the event channel cannot be reached".to_owned();
-        let nil = || "the event channel serves no consumers".to_owned();
-        let failed = |why: SystemException| without_note(&why).to_string();
-        let channel: EventChannelRef = self.orb.resolve(&self.reference).map_err(unreachable)?;
-        let admin = channel.for_consumers().map_err(failed)?.ok_or_else(nil)?;
-        let proxy = admin.obtain_push_supplier().map_err(failed)?.ok_or_else(nil)?;
-        let consumer = self.orb.root_poa().activate(Consumer(Arc::downgrade(self)));
-        let consumer: PushConsumerRef =
-            consumer.map_err(|_| "the gateway cannot receive events".to_owned())?;
-        let connection = Connection { proxy, consumer };
-        match connection.proxy.connect_push_consumer(Some(&connection.consumer)) {
-            Ok(()) => Ok(connection),
-            Err(_) => {
-                // The call may have timed out after the channel had connected the consumer.
-                self.disconnect(&connection);
-                Err("the event channel does not connect this gateway".to_owned())
-            }
-        }
-    }
-
-    fn disconnect(&self, connection: &Connection) {
-        // The channel may no longer exist, and the consumer is inactive after the end of the ORB.
-        let _ = connection.proxy.disconnect_push_supplier();
-        let _ = self.orb.root_poa().deactivate(&connection.consumer);
+        // Events can arrive before the call that connects the consumer returns.
+        self.state.lock().history.restart();
+        Connection::open(self.kind, &self.orb, &self.reference, Arc::downgrade(self))
     }
 
     fn connected(&self, connection: Connection) {
@@ -193,45 +213,84 @@ impl Channel {
             }
         };
         if let Some(connection) = unused {
-            self.disconnect(&connection);
+            connection.end(&self.orb);
         }
     }
 
     /// Removes the connection after its loss. Clients are told at most once.
-    fn lost(&self, reason: &str) {
+    pub(super) fn lost(&self, reason: &str) {
         let mut state = self.state.lock();
         let connection = state.connection.take();
         if state.lost.is_none() {
             state.lost = Some(reason.to_owned());
             state.tell(&lost(reason));
         }
+        state.history.restart();
         drop(state);
         if let Some(connection) = connection {
-            let _ = self.orb.root_poa().deactivate(&connection.consumer);
+            connection.forget(&self.orb);
         }
     }
 
-    /// Sends an event to all clients.
-    fn spread(&self, event: &Any) {
-        let data = self.data(event);
-        self.state.lock().tell(&data);
+    /// Sends an event to all clients whose filters it passes.
+    pub(super) fn spread(&self, event: Received) {
+        let lines = self.lines(&event);
+        let mut state = self.state.lock();
+        let kept = state.history.add(event, |id| format!("id: {id}\n{lines}\n").into());
+        let candidate = Candidate::new(&kept.event);
+        for client in &state.listeners {
+            if client.filter.passes(&candidate) {
+                client.listener.send(&kept.message);
+            }
+        }
     }
 
-    fn data(&self, event: &Any) -> Bytes {
-        let value = Dynamic::Any(event.clone());
+    /// Returns the lines of an event, without its id.
+    fn lines(&self, event: &Received) -> String {
+        let value = Dynamic::Any(event.value().clone());
         let known = Known { source: &self.source, orb: &self.orb, defaults: false };
         let shared = Shared::new([&value]).with_names(&known);
-        match serde_json::to_string(&shared.json(&value)) {
-            // The text contains no line break, which would end the message.
-            Ok(json) => format!("data: {json}\n\n").into(),
-            Err(error) => message("unreadable", &json!({ "reason": error.to_string() })),
+        // The text contains no line break, which would end the message.
+        let json = match serde_json::to_string(&shared.json(&value)) {
+            Ok(json) => json,
+            Err(error) => {
+                let reason = json!({ "reason": error.to_string() });
+                return format!("event: unreadable\ndata: {reason}\n");
+            }
+        };
+        match event {
+            Received::Untyped(_) => format!("data: {json}\n"),
+            Received::Realtime { event_type, source, payload, .. } => format!(
+                "data: {{\"type\":{event_type},\"source\":{source},\"payload_octets\":{payload},\"value\":{json}}}\n"
+            ),
         }
     }
 }
 
 impl State {
     fn tell(&self, message: &Bytes) {
-        self.listeners.iter().for_each(|listener| listener.send(message));
+        self.listeners.iter().for_each(|client| client.listener.send(message));
+    }
+
+    /// Reports whether the connection to the channel is needed: a client is there, or has left recently and may name the
+    /// last event that it has received when it returns.
+    fn is_needed(&mut self) -> bool {
+        self.listeners.retain(|client| !client.listener.has_left());
+        if self.is_closed {
+            return false;
+        }
+        if !self.listeners.is_empty() {
+            self.left = None;
+            return true;
+        }
+        let left = *self.left.get_or_insert_with(Instant::now);
+        self.connection.is_some() && self.history.keeps() && left.elapsed() < LINGER
+    }
+
+    /// Returns the events after an id that pass a filter; `None` if one that could pass is no longer kept.
+    fn missed(&self, last: &str, filter: &EventFilter) -> Option<Vec<Arc<Kept>>> {
+        let after = self.history.after(EventId::parse(last)?)?;
+        Some(after.filter(|kept| filter.passes(&Candidate::new(&kept.event))).cloned().collect())
     }
 }
 
@@ -243,21 +302,6 @@ fn lost(reason: &str) -> Bytes {
     message("lost", &json!({ "reason": reason }))
 }
 
-/// Consumer of one connection to a channel.
-struct Consumer(Weak<Channel>);
-
-impl PushConsumer for Consumer {
-    fn push(&self, data: &Any) -> Result<(), PushError> {
-        if let Some(channel) = self.0.upgrade() {
-            channel.spread(data);
-        }
-        Ok(())
-    }
-
-    fn disconnect_push_consumer(&self) -> Result<(), SystemException> {
-        if let Some(channel) = self.0.upgrade() {
-            channel.lost("the event channel has disconnected this gateway");
-        }
-        Ok(())
-    }
+fn gone() -> Bytes {
+    message("gone", &json!({ "reason": "events after this Last-Event-ID are no longer kept" }))
 }

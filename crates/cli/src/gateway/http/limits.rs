@@ -25,6 +25,10 @@ pub(super) const PART: usize = 16 << 10;
 /// Maximum number of octets of the events that wait for one client, unless a single event is larger.
 pub(super) const EVENTS_OCTETS: usize = 1 << 20;
 
+/// Time for which the gateway stays connected to a channel after its last client has left, so that the client can return
+/// and receive what it has missed.
+pub(super) const LINGER: Duration = Duration::from_secs(30);
+
 /// Maximum number of types that the gateway looks up in a repository for one request.
 pub(super) const MOST_LOOKUPS: usize = 64;
 
@@ -81,6 +85,12 @@ pub(super) struct LimitArgs {
     /// Maximum number of events that wait for one client; further events are dropped and counted
     #[arg(long, default_value_t = 256, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     events_queue: u16,
+    /// Maximum number of recent events of each channel that are kept for clients that return (Last-Event-ID)
+    #[arg(long, default_value_t = 256, value_name = "N")]
+    events_history: u16,
+    /// Maximum number of octets of the events of each channel that are kept for clients that return
+    #[arg(long, default_value_t = 1 << 20, value_name = "OCTETS")]
+    max_history: u32,
     /// Maximum number of octets of a request's body
     #[arg(long, default_value_t = 1 << 20, value_name = "OCTETS")]
     max_body: u32,
@@ -144,6 +154,16 @@ impl LimitArgs {
     /// Returns the maximum number of streams of events.
     pub(super) fn streams(&self) -> usize {
         self.streams.into()
+    }
+
+    /// Returns the maximum number of recent events that are kept of each channel.
+    pub(super) fn events_history(&self) -> usize {
+        self.events_history.into()
+    }
+
+    /// Returns the maximum number of octets of these events.
+    pub(super) fn max_history(&self) -> usize {
+        self.max_history as usize
     }
 
     /// Returns the maximum number of events that wait for one client.

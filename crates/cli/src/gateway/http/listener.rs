@@ -10,11 +10,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
-use super::limits::{EVENTS_OCTETS, PULSE};
+use super::limits::PULSE;
 
 /// Sending end of a client's queue.
 pub(super) struct Listener {
     to: Sender<Bytes>,
+    /// Maximum number of octets in the queue, unless a single message is larger.
+    most_octets: usize,
     counts: Arc<Counts>,
 }
 
@@ -32,11 +34,11 @@ struct Counts {
     octets: AtomicUsize,
 }
 
-/// Returns the two ends of a queue.
-pub(super) fn queue(length: usize) -> (Listener, Queue) {
+/// Returns the two ends of a queue with limits of messages and octets.
+pub(super) fn queue(length: usize, most_octets: usize) -> (Listener, Queue) {
     let (to, events) = channel(length);
     let counts = Arc::<Counts>::default();
-    (Listener { to, counts: Arc::clone(&counts) }, Queue { events, counts })
+    (Listener { to, most_octets, counts: Arc::clone(&counts) }, Queue { events, counts })
 }
 
 impl Listener {
@@ -57,7 +59,7 @@ impl Listener {
     fn append(&self, message: Bytes) -> bool {
         let (octets, length) = (&self.counts.octets, message.len());
         let before = octets.fetch_add(length, Ordering::Relaxed);
-        let is_full = before > 0 && before + length > EVENTS_OCTETS;
+        let is_full = before > 0 && before + length > self.most_octets;
         let is_sent = !is_full && self.to.try_send(message).is_ok();
         if !is_sent {
             octets.fetch_sub(length, Ordering::Relaxed);
@@ -123,6 +125,7 @@ fn dropped(count: u64) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::http::limits::EVENTS_OCTETS;
 
     fn next(queue: &mut Queue) -> Option<Bytes> {
         match queue.poll(&mut Context::from_waker(std::task::Waker::noop())) {
@@ -133,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_octets_that_wait_are_limited() {
-        let (listener, mut queue) = queue(100);
+        let (listener, mut queue) = queue(100, EVENTS_OCTETS);
         let half = Bytes::from(vec![b'x'; EVENTS_OCTETS / 2]);
         let large = Bytes::from(vec![b'x'; EVENTS_OCTETS + 1]);
         for message in [&half, &half, &half, &large] {
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn dropped_events_are_counted_where_they_are_missing() {
-        let (listener, mut queue) = queue(2);
+        let (listener, mut queue) = queue(2, EVENTS_OCTETS);
         for number in 0..5 {
             listener.send(&format!("{number}").into());
         }

@@ -1,14 +1,18 @@
 //! `oxorb gateway http`: offers objects as JSON over HTTP/1.1 and HTTP/2.
 
 mod activity;
+mod caller;
 mod calls;
 mod connection;
 mod content;
 mod deadline;
 mod description;
+mod event_filter;
+mod event_source;
 mod events;
 mod guard;
 mod handshakes;
+mod history;
 mod interfaces;
 mod limits;
 mod listener;
@@ -21,6 +25,7 @@ mod path;
 mod peers;
 mod problem;
 mod reload;
+mod rights;
 mod routes;
 mod schema;
 mod serving;
@@ -51,6 +56,7 @@ use limits::{DRAIN, LimitArgs, lower};
 use log::Log;
 use memory::Memory;
 use objects::Objects;
+use rights::Rights;
 use serving::Serving;
 use settings::Settings;
 use state::Gateway;
@@ -68,17 +74,18 @@ problem details (RFC 9457). docs/gateway-http.md has all routes, errors and limi
 Types come from --idl, or else from an Interface Repository: that of --ifr, that of -ORBInitRef \
 InterfaceRepository=..., or the one that each object names (_interface).
 
-Listens on addresses other than loopback only with --tokens, or with --no-tokens. Ends in order on SIGINT (Ctrl-C) or \
-SIGTERM: running requests are answered first. A second signal ends it at once. SIGHUP reads the tokens and the \
-certificate again.
+Listens on addresses other than loopback only with --tokens, in a command with TLS with --tls-client-ca, or with \
+--no-tokens. Ends in order on SIGINT (Ctrl-C) or SIGTERM: running requests are answered first. A second signal ends it \
+at once. SIGHUP reads the tokens, the access rules and the certificates again.
 
 Examples:
   oxorb gateway http --idl bank.idl --object Account=file:account.ior
   oxorb gateway http --listen 0.0.0.0:8080 --tokens tokens.txt --idl bank.idl objects.toml
+  oxorb gateway http --tokens tokens.txt --access-rules rules.toml --idl bank.idl objects.toml
   oxorb gateway http --naming --events plant=corbaloc::host:2811/NotifyChannel
   curl -d '{\"amount\": 10}' -H 'Content-Type: application/json' http://localhost:8080/objects/Account/withdraw")]
 pub(crate) struct Args {
-    /// Objects and event channels (TOML, tables [objects] and [events])
+    /// Objects and event channels (TOML, tables [objects], [events] and [realtime_events])
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Address to listen on; port 0 lets the system choose
@@ -90,6 +97,9 @@ pub(crate) struct Args {
     /// Event channel of the Event or Notification Service to offer. May be repeated
     #[arg(long, value_name = "NAME=REFERENCE")]
     events: Vec<String>,
+    /// Real-time event channel to offer. May be repeated
+    #[arg(long, value_name = "NAME=REFERENCE")]
+    realtime_events: Vec<String>,
     /// Address on which event channels reach the gateway
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     events_host: String,
@@ -128,6 +138,9 @@ struct DoorArgs {
     /// Admit every client that reaches the address, even if that is not a loopback address
     #[arg(long, conflicts_with = "tokens")]
     no_tokens: bool,
+    /// Rules about which clients may call which operations of which objects (TOML, table [access])
+    #[arg(long, value_name = "FILE")]
+    access_rules: Option<PathBuf>,
     /// Host name that requests may name in addition to addresses and localhost; other names are refused. May be
     /// repeated
     #[arg(long, value_name = "NAME")]
@@ -143,12 +156,19 @@ struct DoorArgs {
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
+    /// Certificates of the authorities of clients (PEM). Each client needs a certificate; with --tokens, a certificate or
+    /// a token
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "certificate", conflicts_with = "no_tokens")]
+    tls_client_ca: Option<PathBuf>,
 }
 
 /// Serves until a signal ends the process.
 pub(crate) fn run(args: Args) -> Done {
-    let settings = Settings::read(args.file.as_deref(), &args.objects, &args.events)?;
+    let settings =
+        Settings::read(args.file.as_deref(), &args.objects, &args.events, &args.realtime_events)?;
     let tokens = args.doors.tokens.as_deref().map(Tokens::read).transpose()?;
+    let rights = args.doors.access_rules.as_deref().map(Rights::read).transpose()?;
     let tls = args.doors.tls()?.map(Arc::new);
     let listener = listen(&args.listen)?;
     let address = listener.local_addr()?;
@@ -162,16 +182,17 @@ pub(crate) fn run(args: Args) -> Done {
         }
     }
     let objects = Objects::new(&orb, &settings.objects, args.naming, args.any_reference)?;
-    let channels = settings
-        .events
-        .iter()
-        .map(|(name, reference)| (name.clone(), Channel::new(reference, &orb, &interfaces.source)));
+    let channels = settings.channels().map(|(kind, name, reference)| {
+        (name.clone(), Channel::new(kind, reference, &orb, &interfaces.source, &args.limits))
+    });
     let gateway = Arc::new(Gateway {
         channels: channels.collect(),
         interfaces,
         objects,
         guard,
         tokens,
+        rights,
+        has_certificates: args.doors.has_certificates(),
         workers: Workers::new(args.limits.calls(), args.limits.admitted()),
         bodies: Memory::new(args.limits.max_bodies()),
         answers: Memory::new(args.limits.max_answers()),
@@ -194,7 +215,7 @@ pub(crate) fn run(args: Args) -> Done {
         Format::Json => print_line(&json!({
             "url": url,
             "objects": settings.objects.keys().collect::<Vec<_>>(),
-            "events": settings.events.keys().collect::<Vec<_>>(),
+            "events": settings.channels().map(|(_, name, _)| name).collect::<Vec<_>>(),
             "tokens": gateway.tokens.is_some(),
         })),
     };
@@ -224,7 +245,7 @@ impl Args {
         let builder = Orb::builder().connect_timeout(time).round_trip_timeout(time);
         let builder = builder.configure(|options| lower(&mut options.limits.cdr));
         let host = self.events_host.as_str();
-        match (settings.events.is_empty(), host.contains(':') && !host.starts_with('[')) {
+        match (settings.channels().next().is_none(), host.contains(':') && !host.starts_with('[')) {
             (true, _) => builder,
             (false, true) => builder.listen(&format!("iiop://[{host}]:0")),
             (false, false) => builder.listen(&format!("iiop://{host}:0")),
@@ -239,20 +260,22 @@ impl DoorArgs {
     /// Everybody who reaches the address could use the gateway, and no option permits this.
     fn guard(&self, address: SocketAddr) -> Result<Guard, Failed> {
         let is_loopback = address.ip().to_canonical().is_loopback();
-        if self.tokens.is_none() && !is_loopback {
+        let admits_all = self.tokens.is_none() && !self.has_certificates();
+        if admits_all && !is_loopback {
             if !self.no_tokens {
                 return Err(because(format!(
-                    "whoever reaches {address} could call all objects: admit clients with --tokens FILE, or everybody \
-                     with --no-tokens"
+                    "whoever reaches {address} could call all objects: admit clients with --tokens FILE, in a command \
+                     with TLS with --tls-client-ca FILE, or everybody with --no-tokens"
                 )));
             }
             warning(&format!("whoever reaches {address} can call all objects"));
         }
-        // Without tokens, a page of any site could reach the gateway by DNS rebinding.
-        let is_checked = self.tokens.is_none() || !self.allow_host.is_empty();
+        // Without tokens, a page of any site could reach the gateway by DNS rebinding. Over HTTPS, to which certificates
+        // of clients belong, a browser finds that the gateway's certificate is not for the host.
+        let is_checked = admits_all || !self.allow_host.is_empty();
         Ok(Guard {
             hosts: is_checked.then(|| self.allow_host.clone()),
-            allows_addresses: self.tokens.is_none() && !is_loopback,
+            allows_addresses: admits_all && !is_loopback,
             origins: self.allow_origin.clone(),
         })
     }
@@ -260,9 +283,25 @@ impl DoorArgs {
     #[cfg(feature = "tls")]
     fn tls(&self) -> Result<Option<Tls>, Failed> {
         match (&self.certificate, &self.key) {
-            (Some(certificate), Some(key)) => Tls::new(certificate, key).map(Some),
+            (Some(certificate), Some(key)) => {
+                let files = tls::Files {
+                    certificate: certificate.clone(),
+                    key: key.clone(),
+                    client_ca: self.tls_client_ca.clone(),
+                    admits_others: self.tokens.is_some(),
+                };
+                Tls::new(files).map(Some)
+            }
             _ => Ok(None),
         }
+    }
+
+    /// Reports whether clients can show certificates.
+    fn has_certificates(&self) -> bool {
+        #[cfg(feature = "tls")]
+        return self.tls_client_ca.is_some();
+        #[cfg(not(feature = "tls"))]
+        false
     }
 
     #[cfg(not(feature = "tls"))]

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::calls::RequestNames;
 use super::content::{Answer, json as answer};
 use super::deadline::Deadline;
+use super::event_filter::Kind;
 use super::interfaces::Described;
 use super::objects::Object;
 use super::path::encode;
@@ -34,8 +35,16 @@ pub(super) fn document(gateway: &Gateway, end: Deadline) -> Result<Answer, Probl
         add(object, &described, defaults, &mut made, &mut paths);
         schemas = made.into_made();
     }
-    for name in gateway.channels.keys() {
-        paths.insert(format!("/events/{}", encode(name)), json!({ "get": receiving(name) }));
+    for (name, channel) in &gateway.channels {
+        let path = format!("/events/{}", encode(name));
+        paths.insert(path, json!({ "get": receiving(name, channel.kind) }));
+    }
+    if gateway.rights.is_some() {
+        let operations = paths.values_mut().filter_map(Value::as_object_mut);
+        for operation in operations.flat_map(Map::values_mut) {
+            operation["responses"]["403"] =
+                failed("The access rules do not let the client call this", &schema_of_problem());
+        }
     }
     let mut components = json!({ "schemas": schemas });
     let mut document = json!({
@@ -43,9 +52,18 @@ pub(super) fn document(gateway: &Gateway, end: Deadline) -> Result<Answer, Probl
         "info": { "title": "CORBA objects", "version": env!("CARGO_PKG_VERSION") },
         "paths": paths,
     });
-    if gateway.tokens.is_some() {
-        components["securitySchemes"] = json!({ "token": { "type": "http", "scheme": "bearer" } });
-        document["security"] = json!([{ "token": [] }]);
+    let schemes = [
+        (gateway.tokens.is_some(), "token", json!({ "type": "http", "scheme": "bearer" })),
+        (gateway.has_certificates, "certificate", json!({ "type": "mutualTLS" })),
+    ];
+    // Each of them suffices.
+    let mut security = Vec::new();
+    for (_, name, scheme) in schemes.into_iter().filter(|(is_used, ..)| *is_used) {
+        components["securitySchemes"][name] = scheme;
+        security.push(json!({ name: [] }));
+    }
+    if !security.is_empty() {
+        document["security"] = Value::Array(security);
     }
     document["components"] = components;
     answer(StatusCode::OK, &document)
@@ -138,14 +156,39 @@ fn calling(
 }
 
 /// Describes the stream of a channel's events.
-fn receiving(name: &str) -> Value {
-    let stream = json!({ "schema": { "type": "string" } });
+fn receiving(name: &str, kind: Kind) -> Value {
+    let text = json!({ "type": "string" });
+    let stream = json!({ "schema": text });
+    let last = json!({
+        "name": "Last-Event-ID",
+        "in": "header",
+        "description": "Id of the last event that the client has received",
+        "schema": text,
+    });
+    let several = |name: &str| {
+        let description = format!("Event {name}: a number from 1, or a name");
+        let schema = json!({ "type": "array", "items": text });
+        json!({ "name": name, "in": "query", "description": description, "schema": schema })
+    };
+    let parameters = match kind {
+        Kind::Untyped => vec![
+            json!({
+                "name": "filter",
+                "in": "query",
+                "description": "Constraint of the Notification Service (EXTENDED_TCL)",
+                "schema": text,
+            }),
+            last,
+        ],
+        Kind::Realtime => vec![several("type"), several("source"), last],
+    };
     json!({
         "operationId": format!("{name}/events"),
         "tags": ["events"],
+        "parameters": parameters,
         "responses": {
             "200": {
-                "description": "Server-sent events; the data of each is an any as JSON",
+                "description": "Server-sent events; the data of each is JSON",
                 "content": { "text/event-stream": stream },
             },
             "default": failed("An error", &schema_of_problem()),

@@ -68,7 +68,8 @@ pub(super) fn resource(path: &str) -> Result<Resource, Problem> {
     found.ok_or_else(|| Problem::not_found("there is nothing at this path"))
 }
 
-fn decode(segment: &str) -> Option<String> {
+/// Decodes percent-encoded UTF-8.
+pub(super) fn decode(segment: &str) -> Option<String> {
     let mut octets = Vec::with_capacity(segment.len());
     let mut rest = segment.as_bytes();
     while let [first, after @ ..] = rest {

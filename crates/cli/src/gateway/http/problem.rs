@@ -15,6 +15,9 @@ use crate::call::ExceptionJson;
 /// Media type of problem details.
 const MEDIA_TYPE: &str = "application/problem+json";
 
+/// Reason of a call that the access rules deny.
+const DENIED: &str = "urn:oxorb:access-rules";
+
 /// Seconds after which a client may repeat a request that failed for a while.
 const RETRY_SECONDS: &str = "1";
 
@@ -23,6 +26,8 @@ const RETRY_SECONDS: &str = "1";
 pub(super) struct Problem {
     status: StatusCode,
     detail: String,
+    /// URI of the reason; `None` for an exception, and for reasons that the status tells.
+    reason: Option<&'static str>,
     /// Exception; `None` for errors of the gateway itself.
     raised: Option<Raised>,
     /// Methods of the resource, for 405.
@@ -42,9 +47,9 @@ struct Raised {
 /// Members of all problem details.
 #[derive(Serialize)]
 struct Details<'d> {
-    /// Repository id of the exception, which has the form of a URI with the scheme `IDL` or `RMI`.
+    /// Repository id of the exception, which has the form of a URI with the scheme `IDL` or `RMI`, or another reason.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    repository_id: Option<&'d str>,
+    reason: Option<&'d str>,
     title: &'static str,
     status: u16,
     detail: &'d str,
@@ -53,7 +58,14 @@ struct Details<'d> {
 impl Problem {
     /// Creates an error of the gateway itself.
     pub(super) fn new(status: StatusCode, detail: impl Display) -> Problem {
-        Problem { status, detail: detail.to_string(), raised: None, allow: None, challenge: None }
+        Problem {
+            status,
+            detail: detail.to_string(),
+            reason: None,
+            raised: None,
+            allow: None,
+            challenge: None,
+        }
     }
 
     /// Creates the error of a request that is not valid.
@@ -69,6 +81,11 @@ impl Problem {
     /// Creates the error of a resource that lacks the method.
     pub(super) fn not_allowed(allow: &'static str, detail: impl Display) -> Problem {
         Problem { allow: Some(allow), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED, detail) }
+    }
+
+    /// Creates the error of a call that the access rules deny.
+    pub(super) fn denied(detail: impl Display) -> Problem {
+        Problem { reason: Some(DENIED), ..Problem::new(StatusCode::FORBIDDEN, detail) }
     }
 
     /// Creates the error of a client without a valid token.
@@ -104,8 +121,9 @@ impl Problem {
 
     /// Returns the answer to the client.
     pub(super) fn into_answer(self) -> Answer {
+        let repository_id = self.raised.as_ref().map(|raised| raised.repository_id.as_str());
         let mut octets = serde_json::to_vec(&Details {
-            repository_id: self.raised.as_ref().map(|raised| raised.repository_id.as_str()),
+            reason: repository_id.or(self.reason),
             title: self.status.canonical_reason().unwrap_or("Error"),
             status: self.status.as_u16(),
             detail: &self.detail,

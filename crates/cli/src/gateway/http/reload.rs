@@ -1,4 +1,4 @@
-//! Reloading of the tokens and of the certificate.
+//! Reloading of the tokens, the access rules and the certificates.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use super::state::Gateway;
 use super::tls::Tls;
 use oxorb_terminal::output::{Done, Failed, error};
 
-/// Reads the tokens and the certificate again on SIGHUP, and reports the result on standard error. Without tokens and
-/// certificate, no handler is installed; SIGHUP ends the process then, unless the ORB has files to reload.
+/// Reads tokens, access rules and certificates again on SIGHUP, and reports the result on standard error. Without any of
+/// them, no handler is installed; SIGHUP ends the process then, unless the ORB has files to reload.
 pub(super) fn on_signal(gateway: &Arc<Gateway>, tls: Option<&Arc<Tls>>) -> io::Result<()> {
-    if gateway.tokens.is_none() && tls.is_none() {
+    if gateway.tokens.is_none() && gateway.rights.is_none() && tls.is_none() {
         return Ok(());
     }
     let mut signals = Signals::new([SIGHUP])?;
@@ -24,6 +24,7 @@ pub(super) fn on_signal(gateway: &Arc<Gateway>, tls: Option<&Arc<Tls>>) -> io::R
                 return;
             };
             tell("tokens", gateway.tokens.as_ref().map(|tokens| tokens.reload()));
+            tell("access rules", gateway.rights.as_ref().map(|rights| rights.reload()));
             tell("certificate", tls.as_ref().map(|tls| tls.reload()));
         }
     };

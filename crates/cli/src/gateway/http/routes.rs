@@ -1,57 +1,63 @@
 //! Routes: from a request to its answer.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{
-    self, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONNECTION,
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, TRANSFER_ENCODING, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    self, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, AUTHORIZATION, CACHE_CONTROL,
+    CONNECTION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY,
+    TRANSFER_ENCODING, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use serde_json::json;
 
 use super::activity::Activity;
+use super::caller::{Caller, Client};
 use super::calls::{Usage, Wanted, call};
 use super::content::{Answer, Content, EVENT_STREAM, empty, events, json as json_answer, typed};
 use super::deadline::Deadline;
+use super::event_filter::EventFilter;
+use super::events::Subscription;
 use super::listener::EventStream;
 use super::memory::Occupied;
 use super::path::{Resource, Target, resource};
 use super::problem::Problem;
 use super::state::Gateway;
-use super::{description, log, openapi, page};
+use super::{description, log, openapi, page, rights};
 
 /// Header with which a client lowers the time limit of its call.
 const REQUEST_TIMEOUT: &str = "request-timeout";
+
+/// Header in which a client that returns names the last event that it has received.
+const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Answers a request.
 pub(super) async fn answer(
     gateway: Arc<Gateway>,
     request: Request<Incoming>,
-    peer: SocketAddr,
+    caller: Caller,
     activity: Arc<Activity>,
 ) -> Answer {
     let begin = Instant::now();
     let (method, uri) = (request.method().clone(), request.uri().clone());
     // A request with Transfer-Encoding may also have a Content-Length, by which an intermediary delimits it.
     let is_chunked = request.headers().contains_key(TRANSFER_ENCODING);
-    let (mut client, mut running) = (None, None);
+    let mut client = Arc::new(Client { caller, token: None });
+    let mut running = None;
     let (origin, done) = match gateway.guard.check(&uri, request.headers()) {
         Err(problem) => (None, Err(problem)),
         Ok(origin) => {
-            let done = match admit(&gateway, &request) {
+            let done = match admit(&gateway, &request, &client.caller) {
                 Err(problem) => Err(problem),
-                Ok(name) => {
-                    client = name;
+                Ok(token) => {
+                    client = Arc::new(Client { caller: client.caller.clone(), token });
                     // Requests that need no token do not keep a connection.
                     if !is_open(&request) {
                         running = Some(activity.start(tokio::time::Instant::now()));
                     }
-                    route(&gateway, request, origin.is_some()).await
+                    route(&gateway, request, &client, origin.is_some()).await
                 }
             };
             (origin, done)
@@ -75,8 +81,8 @@ pub(super) async fn answer(
     finish(answer.headers_mut(), origin, is_chunked || is_refused);
     if let Some(log) = &gateway.log {
         log.request(&log::Entry {
-            peer,
-            client: client.as_deref(),
+            peer: client.caller.address,
+            client: client.name().as_deref(),
             method: &method,
             path: uri.path(),
             status: answer.status(),
@@ -86,11 +92,18 @@ pub(super) async fn answer(
     answer
 }
 
-/// Returns the name of the client's token, if tokens are required.
-fn admit(gateway: &Gateway, request: &Request<Incoming>) -> Result<Option<String>, Problem> {
-    match &gateway.tokens {
-        Some(tokens) if !is_open(request) => tokens.admit(request.headers()),
-        _ => Ok(None),
+/// Returns the name of the client's token, if it needs or has one. A client with a certificate needs none.
+fn admit(
+    gateway: &Gateway,
+    request: &Request<Incoming>,
+    caller: &Caller,
+) -> Result<Option<String>, Problem> {
+    let Some(tokens) = gateway.tokens.as_ref().filter(|_| !is_open(request)) else {
+        return Ok(None);
+    };
+    match caller.has_certificate() && !request.headers().contains_key(AUTHORIZATION) {
+        true => Ok(None),
+        false => tokens.admit(request.headers()).map(Some),
     }
 }
 
@@ -103,6 +116,7 @@ fn is_open(request: &Request<Incoming>) -> bool {
 async fn route(
     gateway: &Arc<Gateway>,
     request: Request<Incoming>,
+    client: &Arc<Client>,
     is_cross_origin: bool,
 ) -> Result<Answer, Problem> {
     if let Some(file) = page::file(request.uri().path()) {
@@ -136,12 +150,12 @@ async fn route(
             let usage = usage(request.method())?;
             let end = end(gateway, request.headers())?;
             let (body, memory) = body(gateway, request).await?;
-            let defaults = gateway.defaults;
-            let wanted = Wanted { member, usage, body, _memory: memory, end, defaults };
+            let client = Arc::clone(client);
+            let wanted = Wanted { member, usage, body, _memory: memory, end, client };
             let of = target.clone();
             let called = move |gateway: &Gateway| {
                 let object = target.find(&gateway.objects, end)?;
-                call(&gateway.orb, &gateway.interfaces, &object, &wanted)
+                call(gateway, &object, &wanted)
             };
             work(gateway, (&of, end), called).await
         }
@@ -152,7 +166,7 @@ async fn route(
         }
         Resource::Channel(name) => {
             readable(request.method())?;
-            listen(gateway, &name, request.method())
+            listen(gateway, &name, client, &request)
         }
         Resource::OpenApi => {
             readable(request.method())?;
@@ -180,17 +194,31 @@ async fn work(
 }
 
 /// Starts a stream of events.
-fn listen(gateway: &Gateway, name: &str, method: &Method) -> Result<Answer, Problem> {
+fn listen(
+    gateway: &Gateway,
+    name: &str,
+    client: &Client,
+    request: &Request<Incoming>,
+) -> Result<Answer, Problem> {
     let Some(channel) = gateway.channels.get(name) else {
         return Err(Problem::not_found("there is no event channel of this name"));
     };
-    if method == Method::HEAD {
+    if let Some(rights) = &gateway.rights {
+        // The operation by which a consumer begins.
+        let interface = channel.kind.interface();
+        let wanted = rights::Wanted { object: name, interface, operation: "for_consumers" };
+        rights.check(&gateway.orb, client, wanted)?;
+    }
+    let filter = EventFilter::parse(request.uri().query(), channel.kind)?;
+    if request.method() == Method::HEAD {
         return Ok(typed(StatusCode::OK, EVENT_STREAM, Bytes::new()));
     }
     let admitted = Arc::clone(&gateway.streams).try_acquire_owned().map_err(|_| {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many clients receive events")
     })?;
-    let queue = channel.listen(gateway.limits.events_queue())?;
+    // An id that is no text is none that the gateway has sent.
+    let last = request.headers().get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or_default());
+    let queue = channel.listen(gateway.limits.events_queue(), Subscription { filter, last })?;
     Ok(events(EventStream::new(queue, admitted)))
 }
 
@@ -282,7 +310,10 @@ fn preflight() -> Answer {
     let headers = answer.headers_mut();
     let fields = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type, request-timeout"),
+        (
+            header::ACCESS_CONTROL_ALLOW_HEADERS,
+            "authorization, content-type, last-event-id, request-timeout",
+        ),
         (header::ACCESS_CONTROL_MAX_AGE, "600"),
     ];
     for (name, value) in fields {

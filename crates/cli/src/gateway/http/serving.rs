@@ -14,12 +14,13 @@ use tokio::runtime::Builder;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::caller::Caller;
 use super::connection;
 use super::handshakes::Handshakes;
 use super::limits::DRAIN;
 use super::peers::{PeerConnection, Peers};
 use super::state::Gateway;
-use super::tls::Tls;
+use super::tls::{self, Tls};
 
 /// Pause after a connection could not be accepted, for example because too many files are open.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -137,11 +138,12 @@ async fn serve(
     // Answers are written whole, so waiting for more octets only delays them.
     let _ = stream.set_nodelay(true);
     match handshakes {
-        None => connection::serve(gateway, stream, peer, closing).await,
+        None => connection::serve(gateway, stream, Caller::plain(peer), closing).await,
         Some(handshakes) => {
             let handshake = before_end(handshakes.accept(stream), closing.clone()).await;
             if let Some(stream) = handshake {
-                connection::serve(gateway, stream, peer, closing).await;
+                let caller = tls::caller(&stream, peer);
+                connection::serve(gateway, stream, caller, closing).await;
             }
         }
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use super::event_filter::Kind;
 use crate::input;
 use oxorb_terminal::output::{Failed, because};
 
@@ -14,8 +15,10 @@ use oxorb_terminal::output::{Failed, because};
 pub(super) struct Settings {
     /// Objects by name.
     pub(super) objects: BTreeMap<String, Target>,
-    /// References of event channels by name.
+    /// References of channels of the Event Service or the Notification Service by name.
     pub(super) events: BTreeMap<String, String>,
+    /// References of real-time event channels by name.
+    pub(super) realtime_events: BTreeMap<String, String>,
 }
 
 /// Object that the gateway offers.
@@ -55,11 +58,19 @@ impl Target {
 }
 
 impl Settings {
+    /// Returns the event channels, with their kinds, names and references.
+    pub(super) fn channels(&self) -> impl Iterator<Item = (Kind, &String, &String)> {
+        let untyped = self.events.iter().map(|(name, at)| (Kind::Untyped, name, at));
+        let realtime = self.realtime_events.iter().map(|(name, at)| (Kind::Realtime, name, at));
+        untyped.chain(realtime)
+    }
+
     /// Reads a file, if there is one, and adds the options `NAME=REFERENCE`.
     pub(super) fn read(
         file: Option<&Path>,
         objects: &[String],
         events: &[String],
+        realtime_events: &[String],
     ) -> Result<Settings, Failed> {
         let mut settings = match file {
             None => Settings::default(),
@@ -77,7 +88,17 @@ impl Settings {
             let (name, reference) = pair("--events", option)?;
             settings.events.insert(name, reference);
         }
-        match settings.objects.keys().chain(settings.events.keys()).any(String::is_empty) {
+        for option in realtime_events {
+            let (name, reference) = pair("--realtime-events", option)?;
+            settings.realtime_events.insert(name, reference);
+        }
+        if let Some(name) =
+            settings.events.keys().find(|name| settings.realtime_events.contains_key(*name))
+        {
+            return Err(because(format!("two event channels have the name {name}")));
+        }
+        let channels = settings.events.keys().chain(settings.realtime_events.keys());
+        match settings.objects.keys().chain(channels).any(String::is_empty) {
             true => Err(because("a name is empty")),
             false => Ok(settings),
         }
@@ -94,6 +115,13 @@ fn pair(option: &str, text: &str) -> Result<(String, String), Failed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_channels_have_different_names() {
+        let channel = |name: &str| vec![format!("{name}=corbaloc::a/A")];
+        let read = |realtime: &str| Settings::read(None, &[], &channel("a"), &channel(realtime));
+        assert!(read("b").is_ok() && read("a").is_err() && read("").is_err());
+    }
 
     #[test]
     fn a_file_names_references_with_and_without_interfaces() {

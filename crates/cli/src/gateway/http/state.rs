@@ -14,6 +14,7 @@ use super::limits::LimitArgs;
 use super::log::Log;
 use super::memory::Memory;
 use super::objects::Objects;
+use super::rights::Rights;
 use super::tokens::Tokens;
 
 /// State of a gateway.
@@ -27,6 +28,10 @@ pub(super) struct Gateway {
     pub(super) guard: Guard,
     /// Tokens that admit clients; `None` if every client is admitted.
     pub(super) tokens: Option<Tokens>,
+    /// Rules about what clients may call; `None` if they may call everything.
+    pub(super) rights: Option<Rights>,
+    /// Whether clients can show certificates.
+    pub(super) has_certificates: bool,
     pub(super) limits: LimitArgs,
     pub(super) workers: Workers,
     /// Memory for the bodies of requests.

@@ -41,8 +41,8 @@ impl Tokens {
         Ok(())
     }
 
-    /// Returns the name of the client whose token a request carries.
-    pub(super) fn admit(&self, headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    /// Returns the name of the client whose token a request carries; empty for a token without a name.
+    pub(super) fn admit(&self, headers: &HeaderMap) -> Result<String, Problem> {
         let mut given = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (given.next(), given.next()) else {
             return Err(Problem::unauthorized("Bearer", "this gateway requires a bearer token"));
@@ -60,7 +60,7 @@ impl Tokens {
             }
         }
         match admitted {
-            Some(token) => Ok(token.name.clone()),
+            Some(token) => Ok(token.name.clone().unwrap_or_default()),
             None => Err(Problem::unauthorized(
                 "Bearer error=\"invalid_token\"",
                 "the token is not known to this gateway",
@@ -89,7 +89,7 @@ mod tests {
 
     const ADA: &str = "0123456789abcdef";
 
-    fn admitted(tokens: &Tokens, header: &'static str) -> Option<Option<String>> {
+    fn admitted(tokens: &Tokens, header: &'static str) -> Option<String> {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_static(header));
         tokens.admit(&headers).ok()
@@ -100,9 +100,9 @@ mod tests {
         let named = Token { secret: ADA.into(), name: Some("ada".to_owned()) };
         let unnamed = Token { secret: "fedcba9876543210".into(), name: None };
         let tokens = Tokens::new(Path::new("tokens.txt"), vec![named, unnamed]);
-        let ada = Some(Some("ada".to_owned()));
+        let ada = Some("ada".to_owned());
         assert_eq!(admitted(&tokens, "Bearer 0123456789abcdef"), ada);
-        assert_eq!(admitted(&tokens, "bearer  fedcba9876543210 "), Some(None));
+        assert_eq!(admitted(&tokens, "bearer  fedcba9876543210 "), Some(String::new()));
         for wrong in ["Bearer 0123456789abcde", "Bearer 0123456789abcdef0", "Bearer ", "Basic x"] {
             assert_eq!(admitted(&tokens, wrong), None, "{wrong}");
         }

@@ -11,8 +11,13 @@ use super::{LIMIT, client, started};
 
 /// Receives the lines of a stream of events.
 fn listen(address: &str, channel: &str) -> impl Iterator<Item = String> {
+    listen_after(address, channel, "")
+}
+
+/// Receives the lines of a stream of events. `fields` are further lines of the request's head.
+fn listen_after(address: &str, channel: &str, fields: &str) -> impl Iterator<Item = String> {
     let mut stream = client::connect(address);
-    write!(stream, "GET /events/{channel} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+    write!(stream, "GET /events/{channel} HTTP/1.1\r\nHost: {address}\r\n{fields}\r\n").unwrap();
     BufReader::new(stream).lines().map_while(|line| match line {
         Ok(line) => Some(line),
         // A connection that is reset counts as closed.
@@ -98,4 +103,112 @@ fn events_arrive_and_the_stream_ends_with_the_gateway() {
     assert_eq!(next("data: {\"type\""), None);
     gateway.wait_success(LIMIT);
     orb.shutdown(true).unwrap();
+}
+
+/// Returns the next event of a stream, and its id.
+fn next_event(lines: &mut impl Iterator<Item = String>) -> (Value, String) {
+    let mut id = None;
+    loop {
+        let line = lines.next().expect("the stream goes on");
+        // The chunks of HTTP/1.1 begin with their lengths, on lines of their own.
+        match line.split_once(": ") {
+            Some(("id", text)) => id = Some(text.to_owned()),
+            Some(("data", json)) if id.is_some() => {
+                let json = serde_json::from_str(json).expect("JSON");
+                return (json, id.expect("an id precedes the data"));
+            }
+            Some(("event", kind)) => assert_ne!(kind, "dropped"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn events_are_filtered_and_a_client_that_returns_receives_what_it_has_missed() {
+    let mut serve = vec!["event", "serve", "--port", "0", "--notify=Plant"];
+    serve.extend(["--format", "json"]);
+    let (_channel, said) = started(&serve, "\"notify\"");
+    let reference = said["notify"]["ior"].as_str().expect("a reference");
+    let option = format!("plant={reference}");
+    let mut args = vec!["gateway", "http", "--listen", "127.0.0.1:0", "--format", "json"];
+    args.extend(["--events", &option, "--events-history", "3"]);
+    let (_gateway, said) = started(&args, "url");
+    let address = said["url"].as_str().and_then(|url| url.strip_prefix("http://"));
+    let address = address.expect("plain HTTP");
+    let event = |value: i32| json!({ "type": "long", "value": value });
+
+    for wrong in ["plant?filter=$%20%3E", "plant?type=17", "plant?colour=red"] {
+        client::ask(address, "GET", &format!("/events/{wrong}"), "", "").problem(400);
+    }
+    let large = "plant?filter=$%20%3E%205";
+    let mut lines = listen(address, large);
+    assert!(lines.any(|line| line == "event: connected"));
+    let orb = Orb::builder().build().unwrap();
+    let channel: EventChannelRef = orb.resolve(reference).unwrap();
+    let suppliers = channel.for_suppliers().unwrap().expect("an admin");
+    let push = suppliers.obtain_push_consumer().unwrap().expect("a proxy");
+    push.connect_push_supplier(None).unwrap();
+    let send =
+        |values: &[i32]| values.iter().for_each(|value| push.push(&Any::new(*value)).unwrap());
+    send(&[3, 7]);
+    let (first, id) = next_event(&mut lines);
+    assert_eq!(first, event(7), "3 does not pass");
+    // Another client sees when the next events have arrived.
+    let mut all = listen(address, "plant");
+    assert!(all.any(|line| line == "event: connected"));
+    drop(lines);
+    send(&[8, 4, 9]);
+    assert_eq!([(); 3].map(|()| next_event(&mut all).0), [8, 4, 9].map(event));
+
+    let after = |id: &str| format!("Last-Event-ID: {id}\r\n");
+    let mut again = listen_after(address, large, &after(&id));
+    let (missed, _) = next_event(&mut again);
+    let (later, last) = next_event(&mut again);
+    assert_eq!((missed, later), (event(8), event(9)), "4 does not pass");
+    send(&[10]);
+    assert_eq!(next_event(&mut again).0, event(10), "later events follow");
+    let mut none = listen_after(address, "plant", &after(&last));
+    assert_eq!(next_event(&mut none).0, event(10));
+
+    // Only the last three events are kept: 4, 9 and 10.
+    for unknown in [&id, "nonsense", "0-1"] {
+        let mut lines = listen_after(address, "plant", &after(unknown));
+        assert!(lines.any(|line| line == "event: gone"), "{unknown}");
+        send(&[11]);
+        assert_eq!(next_event(&mut lines).0, event(11), "{unknown}");
+    }
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn events_of_a_real_time_channel_are_filtered_by_type_and_source() {
+    let (_channel, said) =
+        started(&["event", "serve", "--port", "0", "--format", "json"], "channels");
+    let reference = said["channels"][0]["ior"].as_str().expect("a reference");
+    let option = format!("plant={reference}");
+    let mut args = vec!["gateway", "http", "--listen", "127.0.0.1:0", "--format", "json"];
+    args.extend(["--realtime-events", &option]);
+    let (_gateway, said) = started(&args, "url");
+    assert_eq!(said["events"], json!(["plant"]));
+    let address = said["url"].as_str().and_then(|url| url.strip_prefix("http://"));
+    let address = address.expect("plain HTTP");
+    client::ask(address, "GET", "/events/plant?filter=TRUE", "", "").problem(400);
+    let document = client::ask(address, "GET", "/openapi.json", "", "").json();
+    let parameters = &document["paths"]["/events/plant"]["get"]["parameters"];
+    assert_eq!(parameters[0]["name"], "type", "{document}");
+
+    let mut lines = listen(address, "plant?type=17&type=18&source=3");
+    assert!(lines.any(|line| line == "event: connected"));
+    for (kind, source, value) in [("16", "3", "1"), ("17", "4", "2"), ("18", "3", "3")] {
+        let pushed = crate::common::run(&[
+            "event", "pub", "--at", reference, "--type", kind, "--source", source, value,
+        ]);
+        assert!(pushed.status.success(), "{pushed:?}");
+    }
+    let (event, _) = next_event(&mut lines);
+    let expected = json!({ "type": 18, "source": 3, "payload_octets": 0 });
+    for (name, value) in expected.as_object().expect("an object") {
+        assert_eq!(&event[name], value, "{event}");
+    }
+    assert_eq!(event["value"]["value"], 3, "{event}");
 }

@@ -11,7 +11,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use super::client::{self, Reply};
-use super::{Bank, LIMIT, hang_up, http2};
+use super::{Bank, LIMIT, hang_up, http2, secret};
 use crate::common::{Folder, run, text};
 
 /// Makes an authority, and a certificate for `localhost`; returns their folder.
@@ -123,6 +123,56 @@ fn an_object_is_called_over_https_if_its_gateway_is_trusted() {
     }
     let plain = run(&["call", &url.replace("https:", "http:"), "balance"]);
     assert_eq!(plain.status.code(), Some(1), "{plain:?}");
+}
+
+#[test]
+fn clients_need_a_certificate_or_a_token_and_rules_know_its_subject() {
+    let folder = Folder::new("https-clients");
+    let [made, other] = ["made", "other"].map(|name| certificates(&folder, name));
+    let (server, roots) = (format!("{made}/server.pem"), format!("{made}/ca.pem"));
+    let client = format!("{made}/client.pem");
+    let rules = folder.file(
+        "rules.toml",
+        "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"tls:client\"\nprotected = true\n\
+         operation = \"_get_balance\"\n[[access.rule]]\nallow = \"all\"\ntoken = \"ada\"\n",
+    );
+    let options = [
+        "--certificate",
+        &server,
+        "--key",
+        &server,
+        "--tls-client-ca",
+        &roots,
+        "--access-rules",
+        &rules,
+    ];
+    let bank = Bank::open("https-clients-bank", &options);
+    let call = |bank: &Bank, options: &[&str], words: &[&str]| {
+        let url = url(bank);
+        run(&[&["call", "-ORBTlsRoots", &roots][..], options, &[&url], words].concat())
+    };
+    let own = ["-ORBTlsCertificate", &client, "-ORBTlsKey", &client];
+    let called = call(&bank, &own, &["balance"]);
+    assert_eq!(text(&called.stdout), "100\n", "{called:?}");
+    let denied = call(&bank, &own, &["withdraw", "5"]);
+    assert!(text(&denied.stderr).contains("403 Forbidden"), "{denied:?}");
+    assert_eq!(call(&bank, &[], &["balance"]).status.code(), Some(1), "without a certificate");
+    let foreign = format!("{other}/client.pem");
+    let foreign = ["-ORBTlsCertificate", &foreign, "-ORBTlsKey", &foreign];
+    assert_eq!(call(&bank, &foreign, &["balance"]).status.code(), Some(1), "of another authority");
+
+    let tokens = secret(&folder, "tokens.txt", "aaaaaaaaaaaaaaaa ada\n");
+    let bank = Bank::open("https-clients-tokens", &[&options[..], &["--tokens", &tokens]].concat());
+    let token = ["--token", &tokens];
+    assert_eq!(text(&call(&bank, &token, &["withdraw", "5"]).stdout), "5\n");
+    assert_eq!(text(&call(&bank, &own, &["balance"]).stdout), "100\n");
+    let both = [&own[..], &token[..]].concat();
+    assert_eq!(text(&call(&bank, &both, &["withdraw", "5"]).stdout), "5\n");
+    let neither = call(&bank, &[], &["balance"]);
+    assert!(text(&neither.stderr).contains("401 Unauthorized"), "{neither:?}");
+    let wrong = secret(&folder, "wrong.txt", "bbbbbbbbbbbbbbbb\n");
+    let refused = call(&bank, &[&own[..], &["--token", &wrong]].concat(), &["balance"]);
+    assert!(text(&refused.stderr).contains("401 Unauthorized"), "{refused:?}");
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod limits;
 mod naming;
 mod page;
 mod relay;
+mod rights;
 mod soak;
 
 use std::process::Command;

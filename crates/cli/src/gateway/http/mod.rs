@@ -297,10 +297,13 @@ impl DoorArgs {
     }
 
     /// Reports whether clients can show certificates.
+    #[cfg(feature = "tls")]
     fn has_certificates(&self) -> bool {
-        #[cfg(feature = "tls")]
-        return self.tls_client_ca.is_some();
-        #[cfg(not(feature = "tls"))]
+        self.tls_client_ca.is_some()
+    }
+
+    #[cfg(not(feature = "tls"))]
+    fn has_certificates(&self) -> bool {
         false
     }
 

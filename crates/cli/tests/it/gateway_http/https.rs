@@ -149,7 +149,7 @@ fn clients_need_a_certificate_or_a_token_and_rules_know_its_subject() {
     let bank = Bank::open("https-clients-bank", &options);
     let call = |bank: &Bank, options: &[&str], words: &[&str]| {
         let url = url(bank);
-        run(&[&["call", "-ORBTlsRoots", &roots][..], options, &[&url], words].concat())
+        run(&[&["call", "-ORBTlsRoots", &roots][..], options, &[url.as_str()], words].concat())
     };
     let own = ["-ORBTlsCertificate", &client, "-ORBTlsKey", &client];
     let called = call(&bank, &own, &["balance"]);

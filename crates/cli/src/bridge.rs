@@ -83,12 +83,13 @@ pub(crate) fn run(args: Args) -> Done {
         let type_id = &object.reference().ior().type_id;
         if types.is_some() && !bridge.knows(type_id) {
             let unknown = match type_id.is_empty() {
-                true => "its target does not say its interface".to_owned(),
+                true => "the reference of its target does not name the interface".to_owned(),
                 false => format!("the IDL does not have its interface {type_id}"),
             };
             // This is only a warning, because the interface of a target that does not run yet cannot be queried.
             anstream::eprintln!(
-                "warning: {name}: {unknown}, so references lead past the bridge; say --interface {name}=INTERFACE"
+                "warning: {name}: {unknown}, so references in its calls bypass the bridge; add --interface \
+                 {name}=INTERFACE"
             );
         }
         match args.format {
@@ -131,7 +132,8 @@ fn repository_id(interface: &str, types: Option<&Types>) -> Result<String, Faile
 fn tell(passed: Statistics, format: Format) -> Done {
     match format {
         Format::Text => print(format_args!(
-            "{} requests answered, {} oneways, {} failed; {} octets of arguments; {} read and written anew, {} references\n",
+            "{} requests answered, {} oneways, {} failed; {} octets of arguments; {} decoded and encoded again, {} \
+             references\n",
             passed.answered,
             passed.oneways,
             passed.failed,

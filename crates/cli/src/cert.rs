@@ -14,9 +14,10 @@ pub(crate) enum Command {
 /// Arguments of `oxorb cert new`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Writes ca.pem and ca.key (the authority), server.pem, and NAME.pem for each client: certificate and key in one file. \
-    Nothing is overwritten. Keep ca.key away from servers, or remove it: whoever has it makes certificates that all of \
-    them trust.\n\nExamples:\n  oxorb cert new\n  oxorb cert new --dir certs --host bank.example --host 10.0.0.7 --client alice --client bob"
+    after_help = "Writes ca.pem and ca.key (the authority), server.pem, and NAME.pem for each client: certificate and \
+    key in one file. Nothing is overwritten. Keep ca.key away from servers, or remove it: anyone who has it can make \
+    certificates that all of them trust.\n\nExamples:\n  oxorb cert new\n  \
+    oxorb cert new --dir certs --host bank.example --host 10.0.0.7 --client alice --client bob"
 )]
 pub(crate) struct New {
     /// Directory for the files; created if missing
@@ -42,7 +43,7 @@ pub(crate) fn run(command: Command) -> Done {
 #[cfg(not(feature = "tls"))]
 fn new(_: &New) -> Done {
     Err(oxorb_terminal::output::because(
-        "this command was built without TLS: cargo install oxorb-cli --features tls, which takes a C compiler",
+        "this command was built without TLS: cargo install oxorb-cli --features tls, which requires a C compiler",
     ))
 }
 
@@ -70,7 +71,7 @@ fn new(wanted: &New) -> Done {
     for one in &made {
         let path = dir.join(&one.name);
         if path.symlink_metadata().is_ok() {
-            let why = "is there already: remove it, or choose another --dir";
+            let why = "already exists: remove it, or choose another --dir";
             return Err(because(format!("{} {why}", shown(&path))));
         }
     }

@@ -7,7 +7,7 @@ use oxorb_terminal::output::{Done, print};
 
 /// Arguments of `oxorb completions`.
 #[derive(clap::Args)]
-#[command(after_help = "Where shells look for it:\n  \
+#[command(after_help = "Install the script where the shell looks for it:\n  \
     oxorb completions bash > ~/.local/share/bash-completion/completions/oxorb\n  \
     oxorb completions zsh > ~/.zfunc/_oxorb    (with ~/.zfunc in fpath, before compinit)\n  \
     oxorb completions fish > ~/.config/fish/completions/oxorb.fish")]

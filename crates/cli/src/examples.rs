@@ -75,7 +75,7 @@ impl Checked {
         let Some(words) = shlex::split(line) else {
             // A line of prose may contain a single apostrophe, so only lines that begin with the command are wrong.
             if line.starts_with("oxorb ") {
-                self.wrong.push(format!("{of}: {line}\na quotation does not end"));
+                self.wrong.push(format!("{of}: {line}\na quotation mark is not closed"));
             }
             return;
         };

@@ -9,9 +9,9 @@ use oxorb_terminal::output::{Done, FAINT, Format, STRONG, because, print, print_
 /// Arguments of `oxorb explain`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "A minor code is written as messages write it (OMG 2), or as a number, hexadecimal (0x4f4d0002) or decimal \
-    (1330446338).\n\nExamples:\n  oxorb explain\n  oxorb explain TRANSIENT\n  \
-    oxorb explain OBJECT_NOT_EXIST OMG 2\n  oxorb explain 0x4f4d0002"
+    after_help = "Write a minor code as in error messages (OMG 2), or as a hexadecimal (0x4f4d0002) or decimal number \
+    (1330446338).\n\nExamples:\n  oxorb explain\n  oxorb explain TRANSIENT\n  oxorb explain OBJECT_NOT_EXIST OMG 2\n  \
+    oxorb explain 0x4f4d0002"
 )]
 pub(crate) struct Args {
     /// Exception such as TRANSIENT, minor code, or both; if omitted, all exceptions and codes are listed
@@ -87,7 +87,7 @@ pub(crate) fn run(args: Args) -> Done {
         let what = kind.map_or(String::new(), |kind| format!("{kind}: "));
         return Err(because(match code {
             Some(code) => format!("{what}the minor code {code} is not in the table"),
-            None => format!("{what}no minor codes of it are in the table"),
+            None => format!("{what}the table contains no minor codes of this exception"),
         }));
     }
     match args.format {
@@ -166,7 +166,7 @@ fn code(words: &[&str]) -> Result<Code, oxorb_terminal::output::Failed> {
     };
     read.ok_or_else(|| {
         because(format!(
-            "{:?} is no minor code: expected one as OMG 2, 0x4f4d0002 or 1330446338",
+            "{:?} is not a minor code: expected a form such as OMG 2, 0x4f4d0002 or 1330446338",
             words.join(" ")
         ))
     })
@@ -202,7 +202,9 @@ fn unknown(word: &str) -> oxorb_terminal::output::Failed {
     meant.retain(|known| seen.insert(*known));
     meant.truncate(SUGGESTED);
     because(match meant.as_slice() {
-        [] => format!("no system exception {name:?}; `oxorb explain` lists them"),
-        meant => format!("no system exception {name:?}; did you mean {}?", meant.join(" or ")),
+        [] => format!("there is no system exception {name:?}; `oxorb explain` lists them"),
+        meant => {
+            format!("there is no system exception {name:?}; did you mean {}?", meant.join(" or "))
+        }
     })
 }

@@ -74,7 +74,7 @@ pub(crate) fn run(args: Args) -> Done {
         }
         (Some(Command::Http(args)), _) => http::run(*args),
         (None, Some(file)) => serving::serve(&file, &args.reading, args.format),
-        (None, None) => unreachable!("the file is required without a verb"),
+        (None, None) => unreachable!("without a subcommand, the configuration file is required"),
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn text_of(from: impl Read, what: &str) -> io::Result<String> {
 fn admit(octets: usize, what: &str) -> io::Result<()> {
     if octets as u64 > MOST_OCTETS {
         return Err(io::Error::other(format!(
-            "{what} has {MOST_OCTETS} octets at most, and this is longer: divide it"
+            "{what} can have at most {MOST_OCTETS} octets, and this one is longer: divide it"
         )));
     }
     Ok(())

@@ -53,7 +53,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
         return "nil: refers to no object\n".to_owned();
     }
     let type_id = match reference.type_id.as_str() {
-        "" => "(not said; ask the object)",
+        "" => "(not stated; ask the object)",
         id => id,
     };
     let type_id = Printable(type_id);
@@ -66,7 +66,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
             out,
             "\n{STRONG}profile {}{STRONG:#}  {} {FAINT}(tag {}, {} octets){FAINT:#}",
             index + 1,
-            profile.name.unwrap_or("unknown protocol, kept as it is"),
+            profile.name.unwrap_or("unknown protocol, kept unchanged"),
             tag(profile.tag),
             profile.size
         );
@@ -88,7 +88,8 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
             Content::Addressed { version, address, key, components } => {
                 let _ = writeln!(
                     out,
-                    "  version    GIOP {version}\n  address    {address} {FAINT}(of this protocol, not of TCP){FAINT:#}"
+                    "  version    GIOP {version}\n  address    {address} {FAINT}(for this protocol, not for \
+                     TCP){FAINT:#}"
                 );
                 key_text(&mut out, key);
                 components_text(&mut out, components);
@@ -128,7 +129,8 @@ fn key_text(out: &mut String, key: &Key) {
         key.octets
     );
     if let Some(maker) = key.maker {
-        let _ = writeln!(out, "  made by    {maker} {FAINT}(by the look of the key){FAINT:#}");
+        let _ =
+            writeln!(out, "  made by    {maker} {FAINT}(judged by the form of the key){FAINT:#}");
     }
 }
 
@@ -137,7 +139,7 @@ fn components_text(out: &mut String, components: &[ExplainedComponent]) {
         let _ = writeln!(
             out,
             "  component  {} {FAINT}(tag {}){FAINT:#}",
-            component.name.unwrap_or("unknown, kept as it is"),
+            component.name.unwrap_or("unknown, kept unchanged"),
             tag(component.tag)
         );
         for field in &component.fields {

@@ -115,18 +115,18 @@ impl Callers {
     pub(crate) fn warning(self, orb: &Orb, may: &str) -> Option<String> {
         let who = match self {
             Callers::User => return None,
-            Callers::Machine => "every user of this machine",
-            Callers::Network => "whoever reaches this machine",
+            Callers::Machine => "every user on this machine",
+            Callers::Network => "everyone who can reach this machine over the network",
         };
         let rules = &orb.options().access;
         let rules = match rules.is_open() {
-            true => "-ORBAccess says who may connect".to_owned(),
-            false => format!("-ORBAccess lets in: {rules}"),
+            true => "-ORBAccess restricts who may connect".to_owned(),
+            false => format!("-ORBAccess admits: {rules}"),
         };
         let endpoints = orb.options().listen.iter().map(ToString::to_string);
         let endpoints = endpoints.collect::<Vec<_>>().join(" ");
         Some(format!(
-            "{who} can connect to {endpoints} and {may}; nobody is asked who he is. {rules}"
+            "{who} can connect to {endpoints} and {may}; clients are not authenticated. {rules}"
         ))
     }
 }
@@ -200,10 +200,10 @@ impl<'a> Access<'a> {
     pub(crate) fn print(&self) -> Done {
         let rules = &self.orb.options().access;
         let from = match (self.is_local(), rules.is_open()) {
-            (true, true) => "this machine alone".to_owned(),
+            (true, true) => "only this machine".to_owned(),
             (true, false) => format!("this machine, {rules}"),
             (false, true) => {
-                "every address that its endpoints do not refuse (-ORBAccess narrows it)".to_owned()
+                "every address that can reach the endpoints (-ORBAccess restricts it)".to_owned()
             }
             (false, false) => rules.to_string(),
         };
@@ -212,14 +212,14 @@ impl<'a> Access<'a> {
             "  changes: {}\n",
             match (self.read_only, self.has_read_only) {
                 (true, _) => "none",
-                (false, true) => "by whoever connects (--read-only refuses them)",
-                (false, false) => "by whoever connects",
+                (false, true) => "by every client that can connect (--read-only rejects them)",
+                (false, false) => "by every client that can connect",
             }
         ))?;
         match self.federation.as_deref() {
             None => Ok(()),
             Some("none") => print(format_args!(
-                "  other servers: names are followed to none (--federate allows it)\n"
+                "  other servers: names are not followed to other servers (--federate allows it)\n"
             )),
             Some(servers) => {
                 print(format_args!("  other servers: names are followed to {servers}\n"))

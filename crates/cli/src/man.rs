@@ -8,7 +8,7 @@ use oxorb_terminal::output::{Done, because, print};
 
 /// Arguments of `oxorb man`.
 #[derive(clap::Args)]
-#[command(after_help = "Where `man oxorb-event-pub` looks for them:\n  \
+#[command(after_help = "Install the pages where `man oxorb-event-pub` finds them:\n  \
     oxorb man --to ~/.local/share/man/man1")]
 pub(crate) struct Args {
     /// Folder for the manual pages of all commands; created if missing. If omitted, the page of `oxorb` itself is

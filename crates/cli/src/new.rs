@@ -73,7 +73,7 @@ pub(crate) fn run(args: Args) -> Done {
     let name = package_name(folder)?;
     let is_taken = fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some());
     if is_taken || folder.is_file() {
-        return Err(because(format!("{} is there already", folder.display())));
+        return Err(because(format!("{} already exists", folder.display())));
     }
     let checkout = checkout(args.oxorb)?;
     let Files { package, programs, texts } = args.template.files();
@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args) -> Done {
         write(folder, path, &text.replace(&format!("--bin {programs}"), "--bin "))?;
     }
     print(format!(
-        "{} is made. Its README says how to run it:\n  cd {} && cargo run --bin server\n",
+        "{} was created. Its README describes how to run it:\n  cd {} && cargo run --bin server\n",
         name,
         folder.display()
     ))
@@ -98,7 +98,7 @@ fn package_name(folder: &Path) -> Result<String, oxorb_terminal::output::Failed>
     match is_fine {
         true => Ok(name),
         false => Err(because(format!(
-            "`{name}` cannot be the name of a package: a letter, and then letters, digits, - and _"
+            "`{name}` cannot be the name of a package: expected a letter, followed by letters, digits, - and _"
         ))),
     }
 }
@@ -115,7 +115,7 @@ fn checkout(asked: Option<PathBuf>) -> Result<Option<PathBuf>, oxorb_terminal::o
     match found {
         Some(folder) => Ok(Some(folder)),
         None => Err(because(format!(
-            "{} is no checkout of OxORB: there is no crates/orb/Cargo.toml in it",
+            "{} is not a checkout of OxORB: it does not contain crates/orb/Cargo.toml",
             asked.display()
         ))),
     }
@@ -133,7 +133,7 @@ fn manifest(name: &str, checkout: Option<&Path>) -> String {
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
          [dependencies]\noxorb = {}\n\n\
          [build-dependencies]\noxorb-idlgen = {}\n\n\
-         # It is of no workspace that lies around it.\n[workspace]\n",
+         # Not part of any enclosing workspace.\n[workspace]\n",
         from("orb"),
         from("idlgen")
     )

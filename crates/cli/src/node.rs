@@ -24,15 +24,20 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 pub(crate) enum Command {
     /// Manage a node: start, watch and end the processes of its plans
     #[command(
-        after_help = "Whoever calls it starts the executables below --artifacts as this user. So it listens on a socket that this user alone\n\
-        reaches, and over TCP only if told to: at corbaloc::HOST:PORT/NAME.NodeManager, as DAnCE's does, where -ORBAccess should let\n\
-        in execution managers alone. Files that other users may change are not started. With --fetched and --fetch-from, plans may\n\
-        also name files of these servers, which the manager fetches. Its processes listen where it does, get its -ORBAccess, and\n\
-        end with it, also by kill -9. docs/deployment.md says more.\n\nExamples:\n  \
+        after_help = "Every client that can call the manager can start the executables below --artifacts as this user. \
+        Therefore the manager\nlistens on a socket that only this user can reach. With --host or --port it listens \
+        over TCP, too, at\ncorbaloc::HOST:PORT/NAME.NodeManager, like DAnCE's manager; then -ORBAccess should admit \
+        only execution managers. Files\nthat other users may change are not started. With --fetched and --fetch-from, \
+        plans may also name files of these\nservers, which the manager fetches. Processes of the manager listen \
+        on the same kind of endpoint, get its\n-ORBAccess, and end with it, even if it is killed by kill -9. \
+        docs/deployment.md has the details.\n\nExamples:\n  \
         oxorb node serve --name cockpit --artifacts /opt/display\n  \
-        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --port 2811 -ORBAccess 'allow 10.0.0.0/8'\n  \
-        oxorb node serve --name radar --fetched /var/lib/radar --fetch-from corbaloc::10.0.0.7:2810/RepositoryManager\n  \
-        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --bind -ORBInitRef NameService=corbaloc::host:2809/NameService"
+        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --port 2811 -ORBAccess \
+        'allow 10.0.0.0/8'\n  \
+        oxorb node serve --name radar --fetched /var/lib/radar --fetch-from \
+        corbaloc::10.0.0.7:2810/RepositoryManager\n  \
+        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --bind \
+        -ORBInitRef NameService=corbaloc::host:2809/NameService"
     )]
     Serve(Args),
 }
@@ -171,8 +176,9 @@ impl Starting {
             (false, Some(folder)) => Artifacts::Below(folder),
             (false, None) => {
                 return Err(because(
-                    "which executables may plans start as this user? Say the folder that they are in with --artifacts DIR; \
-                     --any-artifact lets plans name every file that this user may execute",
+                    "plans may start no executables. Specify with --artifacts DIR the folder of the executables that \
+                     plans may start as this user; with --any-artifact, plans may name every file that this user may \
+                     execute",
                 ));
             }
         };
@@ -353,7 +359,7 @@ fn serve(args: &Args) -> Done {
 fn shown(artifacts: &Artifacts) -> String {
     match artifacts {
         Artifacts::Refused => "nothing".to_owned(),
-        Artifacts::Below(folder) => format!("what is below {}", folder.display()),
+        Artifacts::Below(folder) => format!("the executables below {}", folder.display()),
         Artifacts::Anywhere(_) => "any program".to_owned(),
     }
 }
@@ -380,8 +386,8 @@ pub(crate) fn name_of(node: &str) -> String {
 fn bind(orb: &Orb, node: &str, manager: &NodeManagerRef) -> Result<(), Failed> {
     let names: Names = crate::name::usual(orb).map_err(|error| {
         because(format!(
-            "{error}\nthe node manager cannot bind itself: where is the name server? Say it with -ORBInitRef NameService=URL; \
-             `oxorb name serve` starts one"
+            "{error}\nthe node manager cannot bind itself, because no name server was found. Specify one with \
+             -ORBInitRef NameService=URL; `oxorb name serve` starts one"
         ))
     })?;
     Ok(names.register(orb, name_of(node), manager)?)

@@ -24,12 +24,13 @@ pub(crate) fn endpoint(name: &str) -> Result<String, Failed> {
     let folder = folders().into_iter().next().expect("the last is always there");
     let failed = |why: String| {
         because(format!(
-            "{why}\nthere is no place for the socket of this user alone; say where to listen with --listen ENDPOINT"
+            "{why}\nthere is no folder for a socket that only this user can reach; specify an endpoint with --listen \
+             ENDPOINT"
         ))
     };
     if !is_plain(name) {
         return Err(failed(format!(
-            "{name:?} is not the name of a socket: that has 1 to {MOST_NAME} ASCII letters, digits, '.', '_' and '-'"
+            "{name:?} is not the name of a socket: expected 1 to {MOST_NAME} ASCII letters, digits, '.', '_' and '-'"
         )));
     }
     match DirBuilder::new().mode(0o700).create(&folder) {
@@ -73,7 +74,7 @@ fn check(folder: &Path) -> Result<(), String> {
     let there: Metadata =
         fs::symlink_metadata(folder).map_err(|error| format!("the folder {shown}: {error}"))?;
     if !there.is_dir() {
-        return Err(format!("{shown} is no folder"));
+        return Err(format!("{shown} is not a folder"));
     }
     if there.uid() != own() {
         return Err(format!("the folder {shown} belongs to user {}", there.uid()));
@@ -81,7 +82,7 @@ fn check(folder: &Path) -> Result<(), String> {
     match there.mode() & OF_OTHERS {
         0 => Ok(()),
         _ => Err(format!(
-            "the rights of the folder {shown} are {:03o}, which lets others in; chmod go= {shown}",
+            "the rights of the folder {shown} are {:03o}, which gives other users access; chmod go= {shown}",
             there.mode() & 0o7777
         )),
     }

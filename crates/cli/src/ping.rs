@@ -21,8 +21,9 @@ use oxorb_terminal::statistics::{Latencies, Percentiles, Time};
 /// Arguments of `oxorb ping`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "A call of _non_existent is what is measured: every CORBA object answers it, whatever its \
-    interface. Exit status 0: it was reached at one endpoint at least, and answered every call.\n\nExamples:\n  oxorb ping corbaloc::host:2809/NameService\n  oxorb ping -c 10000 -i 0 file:///tmp/account.ior"
+    after_help = "The command measures calls of _non_existent, which every CORBA object answers, whatever its \
+    interface. Exit status 0: the object was reached at one endpoint at least, and answered every call.\n\n\
+    Examples:\n  oxorb ping corbaloc::host:2809/NameService\n  oxorb ping -c 10000 -i 0 file:///tmp/account.ior"
 )]
 pub(crate) struct Args {
     /// IOR:, corbaloc:, corbaname: or file:
@@ -85,10 +86,10 @@ pub(crate) fn run(args: Args) -> Done {
     let each = endpoints(&orb, ior);
     let skipped = skipped(&orb, ior);
     if each.is_empty() {
-        let passed = skipped.iter().map(|what| format!("; passed over: {what}"));
+        let passed = skipped.iter().map(|what| format!("; skipped: {what}"));
         return Err(because(format!(
-            "the reference has no profile of a protocol that is spoken here, so there is no endpoint to try; `oxorb ior show` \
-             explains what it has{}",
+            "the reference has no profile of a protocol that this ORB supports, so there is no endpoint to try; `oxorb \
+             ior show` explains its profiles{}",
             passed.collect::<String>()
         )));
     }
@@ -168,20 +169,22 @@ fn why(orb: &Orb, tried: &[Endpoint], chosen: usize) -> String {
     let order = match preferred {
         true => "the first of -ORBProtocols that answers",
         false if tried[chosen].same_host => {
-            "the server is on this host, where shared memory comes first, then UNIX sockets, then TCP; -ORBProtocols would \
-             prefer another"
+            "the server is on this host, where shared memory has preference, then UNIX sockets, then TCP; \
+             -ORBProtocols can prefer another protocol"
         }
         false if orb.options().preferred.is_empty() => {
-            "the first in the reference that answers; -ORBProtocols would prefer another"
+            "the first endpoint in the reference that answers; -ORBProtocols can prefer another protocol"
         }
-        false => "none of -ORBProtocols answers, and it is the first in the reference that does",
+        false => {
+            "no endpoint of -ORBProtocols answers, and this one is the first in the reference that does"
+        }
     };
     let before = |(at, endpoint): &(usize, &Endpoint)| {
         !endpoint.reached && (of(endpoint), *at) < (of(&tried[chosen]), chosen)
     };
     match tried.iter().enumerate().filter(before).count() {
         0 => order.to_owned(),
-        failed => format!("{order}, after {failed} that did not"),
+        failed => format!("{order}, after {failed} that did not answer"),
     }
 }
 
@@ -193,14 +196,14 @@ fn not_chosen(orb: &Orb, tried: &[Endpoint], chosen: usize, at: usize) -> Option
     } else if !tried[at].reached {
         "it was not reached".to_owned()
     } else if of(chosen) == orb.options().preferred.len() && of(chosen) < of(at) {
-        "datagrams may be lost, and come after all others".to_owned()
+        "datagrams may be lost, so they come after all other protocols".to_owned()
     } else if of(chosen) < of(at) {
         format!("-ORBProtocols prefers {}", tried[chosen].protocol)
     } else if tried[chosen].same_host && !tried[at].same_host {
-        format!("{} of this host comes first", tried[chosen].protocol)
+        format!("{} on the same host has preference", tried[chosen].protocol)
     } else {
         match tried[chosen].same_host {
-            true => format!("{} comes first on one host", tried[chosen].protocol),
+            true => format!("{} has preference on the same host", tried[chosen].protocol),
             false => "it comes later in the reference".to_owned(),
         }
     })
@@ -239,7 +242,7 @@ fn beside(
     let ours = [oxorb::ior::OXORB_SOCKET, oxorb::ior::OXORB_SHM_SOCKET];
     let by = match ours.iter().any(|tag| profile.component(*tag).is_some()) {
         true => "the identity of the host",
-        false => "the name of the host alone",
+        false => "only the name of the host",
     };
     match it {
         Some(it) if it.reached => (true, format!("by {by}, and {shown} is the server's")),
@@ -256,7 +259,7 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
     let foreign = ior.profiles.iter().filter(|profile| foreign(profile.tag));
     let said = foreign.map(|profile| {
         let tag = profile.tag;
-        format!("the profile with tag {tag:#x}: this ORB speaks {} only", known.join(", "))
+        format!("the profile with tag {tag:#x}: this ORB supports only {}", known.join(", "))
     });
     let mut said: Vec<_> = said.collect();
     let tells_of_tls = |profile: &Profile| {
@@ -269,7 +272,7 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
     });
     if protocols.named("iiops").is_none() && known.into_iter().any(|it| tells_of_tls(&it)) {
         said.push(
-            "the address over TLS: this command was built without it (cargo install oxorb-cli --features tls)".to_owned(),
+            "the address over TLS: this command was built without TLS (cargo install oxorb-cli --features tls)".to_owned(),
         );
     }
     said

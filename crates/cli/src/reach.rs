@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 /// Returns why clients cannot reach an address, if that follows from the address alone. Does no I/O.
 pub(crate) fn doubt(host: &str, port: u16) -> Option<&'static str> {
     if port == 0 {
-        return Some("no port: nobody can connect to 0");
+        return Some("no port: port 0 accepts no connections");
     }
     let (address, zone) = host.split_once('%').unwrap_or((host, ""));
     let Ok(address) = address.parse::<IpAddr>() else {
@@ -17,15 +17,15 @@ pub(crate) fn doubt(host: &str, port: u16) -> Option<&'static str> {
     };
     match address.to_canonical() {
         address if address.is_unspecified() => Some(
-            "no address: it means any of the server's own; have the server publish one \
-             (OxORB: -ORBEndPointPublish, omniORB: -ORBendPointPublish, TAO: hostname_in_ior)",
+            "no address: it means any address of the server; make the server publish one (OxORB: -ORBEndPointPublish, \
+             omniORB: -ORBendPointPublish, TAO: hostname_in_ior)",
         ),
         address if address.is_loopback() => Some(LOOPBACK),
         IpAddr::V4(address) if address.is_link_local() => {
             Some("self-assigned: reached only on the server's own network segment")
         }
         IpAddr::V6(address) if is_link_local(address) && zone.is_empty() => {
-            Some("link-local: means nothing without the interface that leads there")
+            Some("link-local: ambiguous without the network interface that leads there")
         }
         address if address.is_multicast() => Some("multicast: IIOP connects to one host"),
         _ => None,

@@ -49,10 +49,10 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Token>, Failed> {
 /// Sentence about the mistake.
 pub(crate) fn check(secret: &str) -> Result<(), String> {
     if secret.len() < SHORTEST {
-        return Err(format!("a token has at least {SHORTEST} characters"));
+        return Err(format!("a token must have at least {SHORTEST} characters"));
     }
     match secret.bytes().all(|octet| octet.is_ascii_graphic()) {
         true => Ok(()),
-        false => Err("a token consists of printable ASCII characters".to_owned()),
+        false => Err("a token must consist of printable ASCII characters".to_owned()),
     }
 }

@@ -99,7 +99,7 @@ impl Names for Known<'_> {
         }
         match self.defaults {
             true => LeftOut::Zero,
-            false => LeftOut::Refused("; --defaults makes members that are left out zero"),
+            false => LeftOut::Refused("; --defaults sets omitted members to zero"),
         }
     }
 

@@ -286,6 +286,6 @@ fn a_transport_that_loses_octets_carries_no_giop() {
         Protocol::new("lossy", Placed::MEMORY, None, Arc::new(Lossy)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the protocol \"lossy\" cannot be: GIOP needs a transport that loses nothing, and this one may"
+        "the protocol \"lossy\" cannot be added: GIOP needs a reliable transport, but this one may lose messages"
     );
 }

@@ -74,12 +74,12 @@ impl Archive {
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Archive, Error> {
         let broken = |error: zip::result::ZipError| {
-            Error::plain(format!("no archive that can be read: {error}"))
+            Error::plain(format!("the archive cannot be read: {error}"))
         };
         let mut zip = ZipArchive::new(Cursor::new(octets)).map_err(broken)?;
         if zip.len() > limits.entries {
             let what = format!(
-                "the archive has {} entries, and {} is the limit",
+                "the archive has {} entries, but the limit is {}",
                 zip.len(),
                 limits.entries
             );
@@ -95,7 +95,7 @@ impl Archive {
                 continue;
             }
             if entry.is_symlink() || !is_inside(&name) {
-                let what = format!("entry {name:?} is a link or leads out of the archive");
+                let what = format!("entry {name:?} is a link, or leads outside the archive");
                 return Err(Error::plain(what));
             }
             if !wanted(&name) {
@@ -127,7 +127,7 @@ impl Archive {
         let options = SimpleFileOptions::default().last_modified_time(zip::DateTime::default());
         for (name, content) in &self.files {
             if !is_inside(name) {
-                return Err(Error::plain(format!("path {name:?} leads out of the archive")));
+                return Err(Error::plain(format!("path {name:?} leads outside the archive")));
             }
             zip.start_file(name.as_str(), options).map_err(broken)?;
             zip.write_all(content).map_err(|error| Error::plain(format!("{name}: {error}")))?;
@@ -201,12 +201,12 @@ fn unrepeated(octets: &[u8], zip: &ZipArchive<Cursor<&[u8]>>) -> Result<(), Erro
     let start = octets.len().checked_sub(LENGTH + zip.comment().len());
     let end = start.and_then(|start| octets.get(start..start + LENGTH));
     let Some(end) = end.filter(|end| end.starts_with(SIGNATURE)) else {
-        return Err(Error::plain("no archive that can be read: there is something after its end"));
+        return Err(Error::plain("the archive cannot be read: it contains data after its end"));
     };
     let said = usize::from(u16::from_le_bytes([end[10], end[11]]));
     if said != zip.len() {
         let what = format!(
-            "the archive says that it has {said} entries, and has {} paths: one is there twice",
+            "the archive declares {said} entries, but has {} paths: one occurs twice",
             zip.len()
         );
         return Err(Error::plain(what));
@@ -281,7 +281,7 @@ mod tests {
         assert!(told.contains("more than 10000 octets"), "{told}");
         let outside = packed(&[("../libgps.so", b"")]);
         let told = Archive::read_descriptors(&outside, &small).unwrap_err().to_string();
-        assert!(told.contains("leads out of the archive"), "{told}");
+        assert!(told.contains("leads outside the archive"), "{told}");
     }
 
     #[test]
@@ -289,14 +289,14 @@ mod tests {
         let usual = ArchiveLimits::default();
         for name in ["../x", "/etc/x", "a/../../x", "a\\..\\x", "c:x", "a//b"] {
             let told = refused(&packed(&[(name, b"")]), &usual);
-            assert!(told.contains("leads out of the archive"), "{name}: {told}");
+            assert!(told.contains("leads outside the archive"), "{name}: {told}");
         }
         let small = ArchiveLimits { entries: 2, octets: 1_000 };
         let many: &[(&str, &[u8])] = &[("a", b""), ("b", b""), ("c", b"")];
         assert!(refused(&packed(many), &small).contains("3 entries, and 2 is the limit"));
         let bomb = vec![0; 1_000_000];
         assert!(refused(&packed(&[("a", &bomb)]), &small).contains("more than 1000 octets"));
-        assert!(refused(b"PK\x03\x04 and nothing", &usual).contains("no archive that can be read"));
+        assert!(refused(b"PK\x03\x04 and nothing", &usual).contains("the archive cannot be read"));
         let mut twice = packed(&[("first.cpd", b"<x/>"), ("other.cpd", b"<y/>")]);
         for at in 0..twice.len() - 9 {
             if &twice[at..at + 9] == b"other.cpd" {
@@ -304,10 +304,10 @@ mod tests {
             }
         }
         let told = refused(&twice, &usual);
-        assert!(told.contains("2 entries, and has 1 paths: one is there twice"), "{told}");
+        assert!(told.contains("2 entries, but has 1 paths: one occurs twice"), "{told}");
         let mut longer = packed(&[("a.cpd", b"<x/>")]);
         longer.extend([0; 30]);
-        assert!(refused(&longer, &usual).contains("no archive that can be read"));
+        assert!(refused(&longer, &usual).contains("the archive cannot be read"));
         let good = packed(&[("a.cpd", b"<x/>")]);
         for end in 0..good.len() {
             let _ = Archive::read(&good[..end], &usual);

@@ -14,7 +14,7 @@ pub(crate) trait Item: Sized {
 
     /// Returns the value for a missing element.
     fn missing(name: &str, within: &Element) -> Result<Self, Error> {
-        let what = format!("<{}> lacks its <{name}>", within.name);
+        let what = format!("<{}> has no <{name}>", within.name);
         Err(Error::at(within.place, what))
     }
 }
@@ -68,7 +68,7 @@ impl<'e> Fields<'e> {
     pub(crate) fn of(within: &'e Element) -> Result<Fields<'e>, Error> {
         if !within.text.trim().is_empty() {
             let what = format!(
-                "<{}> holds elements and no text, as {:?}",
+                "<{}> contains elements, not text such as {:?}",
                 within.name,
                 clip(within.text.trim())
             );
@@ -90,7 +90,8 @@ impl<'e> Fields<'e> {
         match found.next() {
             None => Ok(first),
             Some(second) => {
-                let what = format!("<{}> has one <{name}>, and this is a second", within.name);
+                let what =
+                    format!("<{}> can have one <{name}>, but this is a second one", within.name);
                 Err(Error::at(second.place, what))
             }
         }
@@ -127,7 +128,7 @@ pub(crate) fn plain(element: &Element) -> Result<&str, Error> {
     match element.children.first() {
         None => Ok(&element.text),
         Some(child) => {
-            let what = format!("<{}> holds text, and no <{}>", element.name, clip(&child.name));
+            let what = format!("<{}> contains text, not <{}>", element.name, clip(&child.name));
             Err(Error::at(child.place, what))
         }
     }
@@ -150,7 +151,7 @@ impl Item for bool {
             "false" | "0" => Ok(false),
             other => {
                 let what =
-                    format!("<{}> is true or false, and not {:?}", element.name, clip(other));
+                    format!("<{}> must be true or false, not {:?}", element.name, clip(other));
                 Err(Error::at(element.place, what))
             }
         }
@@ -173,7 +174,7 @@ macro_rules! numbers {
                 let text = plain(element)?.trim();
                 text.parse().map_err(|_| {
                     let what = format!(
-                        "<{}> is a whole number from {} to {}, and not {:?}",
+                        "<{}> must be an integer from {} to {}, not {:?}",
                         element.name, <$number>::MIN, <$number>::MAX, clip(text)
                     );
                     Error::at(element.place, what)
@@ -197,7 +198,7 @@ impl Item for Id {
     fn read(element: &Element) -> Result<Id, Error> {
         let id = plain(element)?.trim();
         match id.is_empty() {
-            true => Err(Error::at(element.place, "an id is not empty")),
+            true => Err(Error::at(element.place, "an id must not be empty")),
             false => Ok(Id(id.to_owned())),
         }
     }
@@ -241,7 +242,7 @@ impl Item for Ref {
             [idref] if idref.name == "idref" => plain(idref)?.trim(),
             [child, ..] => {
                 let what = format!(
-                    "<{}> is a reference by idref, and has no <{}>",
+                    "<{}> is a reference by idref, and cannot have <{}>",
                     element.name,
                     clip(&child.name)
                 );
@@ -319,7 +320,7 @@ macro_rules! spelled {
                 $name::ALL.iter().copied().find(|value| value.text() == text).ok_or_else(|| {
                     let known: Vec<&str> = $name::ALL.iter().map(|value| value.text()).collect();
                     let what = format!(
-                        "{:?} is no <{}>; there are {}",
+                        "{:?} is not a <{}>; expected one of {}",
                         $crate::described::clip(text), element.name, known.join(", ")
                     );
                     $crate::finding::Error::at(element.place, what)

@@ -58,7 +58,7 @@ macro_rules! documents {
             fn of(root: &Element, kind: &str) -> Result<Document, Error> {
                 match kind {
                     $( $name => <$ty as Item>::read(root).map(|read| Document::$kind(Box::new(read))), )*
-                    other => unreachable!("{other} is no kind"),
+                    other => unreachable!("{other} is not a kind"),
                 }
             }
 
@@ -144,8 +144,11 @@ impl Document {
         let kind = KINDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&root.name));
         let Some((kind, _)) = kind else {
             let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-            let what =
-                format!("<{}> is no document; there are {}", clip(&root.name), known.join(", "));
+            let what = format!(
+                "<{}> is not a document; expected one of {}",
+                clip(&root.name),
+                known.join(", ")
+            );
             return Err(Error::at(root.place, what));
         };
         let document = Document::of(&root, kind)?;
@@ -235,6 +238,6 @@ impl Document {
     }
 
     fn unexpected(&self, wanted: &str) -> Error {
-        Error::plain(format!("expected {wanted}, and this is a document of kind {}", self.kind()))
+        Error::plain(format!("expected {wanted}, but this is a document of kind {}", self.kind()))
     }
 }

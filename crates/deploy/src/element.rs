@@ -33,7 +33,7 @@ impl Limits {
             return Ok(());
         }
         Err(Error::plain(format!(
-            "the document has {octets} octets, and {} is the limit: divide it, or raise Limits::octets",
+            "the document has {octets} octets, but the limit is {}: divide it, or raise Limits::octets",
             self.octets
         )))
     }

@@ -18,7 +18,7 @@ enum Order {
 pub(crate) fn text(octets: &[u8]) -> Result<Cow<'_, str>, Error> {
     match octets {
         [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] | [0, 0, 0, b'<', ..] => Err(Error::plain(
-            "the document is UTF-32, and UTF-8, UTF-16 and ISO 8859-1 are read: save it as UTF-8",
+            "the document is UTF-32, but only UTF-8, UTF-16 and ISO 8859-1 are supported: save it as UTF-8",
         )),
         [0xfe, 0xff, rest @ ..] => utf16(rest, Order::Big),
         [0xff, 0xfe, rest @ ..] => utf16(rest, Order::Little),
@@ -47,7 +47,8 @@ fn single_octets(octets: &[u8]) -> Result<Cow<'_, str>, Error> {
         Some(other) => Err(Error::at(
             Place { line: 1, column: 1 },
             format!(
-                "the XML declaration says encoding {other:?}, and UTF-8, UTF-16 and ISO 8859-1 are read: save it as UTF-8"
+                "the XML declaration states the encoding {other:?}, but only UTF-8, UTF-16 and ISO 8859-1 are \
+                 supported: save it as UTF-8"
             ),
         )),
     }
@@ -68,7 +69,10 @@ fn declared(octets: &[u8]) -> Option<&str> {
 fn utf8(octets: &[u8]) -> Result<Cow<'_, str>, Error> {
     std::str::from_utf8(octets).map(Cow::from).map_err(|error| {
         let good = String::from_utf8_lossy(&octets[..error.valid_up_to()]);
-        Error::at(end(&good), "no UTF-8 here: save the document as UTF-8, or say its encoding")
+        Error::at(
+            end(&good),
+            "this is not UTF-8: save the document as UTF-8, or declare its encoding",
+        )
     })
 }
 
@@ -85,14 +89,14 @@ fn utf16(octets: &[u8], order: Order) -> Result<Cow<'_, str>, Error> {
             Err(error) => {
                 let unit = error.unpaired_surrogate();
                 let what =
-                    format!("half of a character of UTF-16 ({unit:04x}) without the other half");
+                    format!("half of a UTF-16 surrogate pair ({unit:04x}) without the other half");
                 return Err(Error::at(end(&text), what));
             }
         }
     }
     match rest {
         [] => Ok(text.into()),
-        _ => Err(Error::at(end(&text), "the document is UTF-16, and ends within a character")),
+        _ => Err(Error::at(end(&text), "the document is UTF-16, but ends within a character")),
     }
 }
 
@@ -144,11 +148,11 @@ mod tests {
         let told = |octets: &[u8]| text(octets).unwrap_err().to_string();
         assert_eq!(
             told(b"a\nb\xe4"),
-            "2:2: error: no UTF-8 here: save the document as UTF-8, or say its encoding"
+            "2:2: error: this is not UTF-8: save the document as UTF-8, or declare its encoding"
         );
         let mut half = encoded("\u{feff}a\nb", Order::Little);
         half.extend([0x00, 0xd8]);
-        assert!(told(&half).starts_with("2:2: error: half of a character of UTF-16 (d800)"));
+        assert!(told(&half).starts_with("2:2: error: half of a UTF-16 surrogate pair (d800)"));
         assert!(told(&[0xfe, 0xff, 0, b'a', 0]).contains("ends within a character"));
         assert!(told(&[0xff, 0xfe, 0, 0, b'a', 0, 0, 0]).contains("UTF-32"));
     }

@@ -17,7 +17,7 @@ const MOST_OCTETS: usize = 64 << 20;
 
 /// Remedy if an extended port cannot be connected as a whole.
 const NAME_PORTS: &str =
-    "connect each of the ports for which the extended port stands, as PORT_NAME";
+    "connect each of the basic ports that the extended port contains, as PORT_NAME";
 
 /// Replaces each connection between extended ports and mirror ports by one connection for each port of their port type.
 /// Other connections are not changed.
@@ -157,7 +157,7 @@ impl<'p, S: FnMut(Size) -> Result<(), String>> Expansion<'p, S> {
         let name = &connection.name;
         if let Some(reference) = connection.external_reference.first() {
             let what = format!(
-                "connection {name:?} joins an extended port with an externalReference, which is one object"
+                "connection {name:?} joins an extended port with an externalReference, which is a single object"
             );
             return Err(Finding::error(reference.place, what).cure(NAME_PORTS));
         }
@@ -167,7 +167,7 @@ impl<'p, S: FnMut(Size) -> Result<(), String>> Expansion<'p, S> {
             .find(|kind| connection.internal_endpoint.iter().all(|end| end.kind != **kind));
         if let Some(missing) = missing.filter(|_| connection.external_endpoint.is_empty()) {
             let what = format!("connection {name:?} has no end of the kind {}", missing.text());
-            let cure = "an extended port is connected with a mirror port";
+            let cure = "connect an extended port with a mirror port";
             return Err(Finding::error(connection.place, what).cure(cure));
         }
         let ends = connection.internal_endpoint.iter().map(|end| self.end(connection, end));
@@ -177,15 +177,15 @@ impl<'p, S: FnMut(Size) -> Result<(), String>> Expansion<'p, S> {
         };
         if let Some((one, other)) = different(&ends) {
             let what = format!(
-                "{} is of type {}, and {} of type {}",
+                "{} is of type {}, but {} of type {}",
                 one.name, one.port.type_name, other.name, other.port.type_name
             );
-            return Err(Finding::error(one.end.place, what).cure("connect ports of one type"));
+            return Err(Finding::error(one.end.place, what).cure("connect ports of the same type"));
         }
         let names = &first.port.basic;
         if names.is_empty() {
             let what = format!("port type {} has no ports to connect", first.port.type_name);
-            return Err(Finding::error(first.end.place, what).cure("leave the connection out"));
+            return Err(Finding::error(first.end.place, what).cure("omit the connection"));
         }
         (self.spend)(expanded_size(connection, names)).map_err(|what| {
             Finding::error(connection.place, what).cure("divide the plan into several")
@@ -220,7 +220,7 @@ impl<'p, S: FnMut(Size) -> Result<(), String>> Expansion<'p, S> {
         };
         let Some((_, component)) = found else {
             let what = format!(
-                "the component type of instance {name:?} is not known, so its port {:?} cannot be connected",
+                "the component type of instance {name:?} is unknown, so its port {:?} cannot be connected",
                 end.port_name
             );
             let cure = "give its implementation the execParameter \"component type\"";
@@ -233,7 +233,7 @@ impl<'p, S: FnMut(Size) -> Result<(), String>> Expansion<'p, S> {
         };
         if port.kind != end.kind {
             let (wanted, said) = (port.kind.text(), end.kind.text());
-            let what = format!("{full} is a {wanted} in IDL, and a {said} here");
+            let what = format!("{full} is a {wanted} in IDL, but a {said} here");
             return Err(wrong(what, format!("write {wanted}")));
         }
         Ok(End { end, name: full, component, port })
@@ -295,7 +295,7 @@ fn basic(connection: &Connection, ends: &[End<'_>], name: &str) -> Result<Connec
         let port_name = format!("{}_{name}", one.end.port_name);
         let Some(port) = one.component.ports.get(&port_name) else {
             let what = format!(
-                "{} stands for {port_name}, whose interface is local, so no plan can connect it",
+                "{} contains {port_name}, whose interface is local, so no plan can connect it",
                 one.name
             );
             return Err(Finding::error(one.end.place, what).cure(NAME_PORTS));

@@ -59,12 +59,12 @@ pub fn enforced_rates(
 fn of_port(instance: &Instance, port: &str, work: &Work) -> Result<EnforcedRate, Finding> {
     let name = &instance.name;
     let Some(Period(period)) = work.most_rate else {
-        let what = format!("work of {name:?} at port {port:?} has beyond, and no mostRate");
-        return Err(wrong(work, what, "say mostRate = \"20 Hz\""));
+        let what = format!("work of {name:?} at port {port:?} has beyond, but no mostRate");
+        return Err(wrong(work, what, "specify mostRate = \"20 Hz\""));
     };
     let Some(more) = work.burst.unwrap_or(BURST).checked_sub(1) else {
         let what = format!("work of {name:?} at port {port:?} has a burst of 0");
-        return Err(wrong(work, what, "say burst = 1 or more"));
+        return Err(wrong(work, what, "specify burst = 1 or more"));
     };
     Ok(EnforcedRate {
         port: port.to_owned(),
@@ -78,8 +78,8 @@ fn no_burst(instance: &Instance, work: &Work) -> Result<(), Finding> {
     let Some(_) = work.burst else {
         return Ok(());
     };
-    let what = format!("work of {:?} has a burst, and enforces no rate of a port", instance.name);
-    Err(wrong(work, what, "take it out, or give work at a port mostRate and beyond = \"refuse\""))
+    let what = format!("work of {:?} has a burst, but enforces no rate of a port", instance.name);
+    Err(wrong(work, what, "remove it, or add mostRate and beyond = \"refuse\" to work at a port"))
 }
 
 /// Returns the rates of the sources of work without a port: in each period as many events as `emits` lists, from the release of
@@ -95,7 +95,7 @@ fn of_sources(
     }
     if counts.is_empty() {
         let what = format!(
-            "work of {:?} without a port has beyond, and lists no sources whose rate would be enforced",
+            "work of {:?} without a port has beyond, but lists no sources whose rate could be enforced",
             instance.name
         );
         return Err(wrong(work, what, "list them: emits = [\"ready\"]"));
@@ -147,9 +147,16 @@ fn emitted(work: &Work) -> impl Iterator<Item = &str> {
 }
 
 fn several(instance: &Instance, port: &str, work: &Work) -> Finding {
-    let what =
-        format!("several works of {:?} use port {port:?}, whose rate is enforced", instance.name);
-    wrong(work, what, "enforce the rate of a port that one work uses, and list the others' emits")
+    let what = format!(
+        "several work entries of {:?} use port {port:?}, whose rate is enforced",
+        instance.name
+    );
+    wrong(
+        work,
+        what,
+        "enforce the rate only of a port that one work entry uses, and list the emits of the other \
+                       entries",
+    )
 }
 
 /// Periods of an instance's works.
@@ -178,8 +185,9 @@ impl<'i> Periods<'i> {
             }
             (Some(_), Some(_)) => Err(format!("work of {name:?} has both period and rateFrom")),
         };
-        period
-            .map_err(|what| wrong(work, what, "say period = \"20 Hz\" or rateFrom = \"attribute\""))
+        period.map_err(|what| {
+            wrong(work, what, "specify period = \"20 Hz\" or rateFrom = \"attribute\"")
+        })
     }
 
     /// Returns the period of the rate that an attribute holds.
@@ -190,13 +198,15 @@ impl<'i> Periods<'i> {
             all.map(|property| (property.name.as_str(), property)).collect()
         });
         let property = properties.get(attribute).ok_or_else(|| {
-            format!("the plan gives {name:?} no attribute {attribute:?} for its rate")
+            format!("the plan does not set the attribute {attribute:?} of {name:?} for its rate")
         })?;
         let hertz =
             property.value.as_number().filter(|hertz| *hertz >= 1e-6 && *hertz <= SECOND as f64);
         match hertz {
             Some(hertz) => Ok((SECOND as f64 / hertz) as Nanos),
-            None => Err(format!("attribute {attribute:?} of {name:?} is no rate in Hz above 0")),
+            None => Err(format!(
+                "attribute {attribute:?} of {name:?} is not a rate in Hz greater than 0"
+            )),
         }
     }
 }

@@ -181,9 +181,7 @@ impl<'t> Reader<'t> {
             // Refuse a comparison with 0: it would match every event, because 0 is a wildcard.
             (_, None) if number == 0 => {
                 self.at = at;
-                return Err(
-                    self.wrong("0 stands for any type or source: write any, or leave it out")
-                );
+                return Err(self.wrong("0 stands for any type or source: write any, or omit it"));
             }
             (Field::Type, None) if (1..crate::event_type::UNDEFINED).contains(&number) => {
                 self.at = at;

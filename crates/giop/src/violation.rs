@@ -319,11 +319,11 @@ impl fmt::Display for Misbehaviour {
             Self::SizeMismatch { announced, given } => {
                 write!(
                     f,
-                    "the header announces a message of {announced} octets, but there are {given}"
+                    "the header announces a message of {announced} octets, but the message has {given}"
                 )
             }
             Self::Kind { expected, found } => {
-                write!(f, "a {found} message where a {expected} was to be read")
+                write!(f, "a {found} message arrived where a {expected} was expected")
             }
             Self::OperationName => {
                 f.write_str("the operation name is empty, not terminated, or not text")
@@ -345,10 +345,10 @@ impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Version(version) => {
-                write!(f, "GIOP {version} is not spoken here; 1.0, 1.1 and 1.2 are")
+                write!(f, "GIOP {version} is not supported; 1.0, 1.1 and 1.2 are")
             }
             Self::MessageType(kind) => write!(f, "{kind} is not defined in GIOP 1.0 to 1.2"),
-            Self::Compression => f.write_str("compressed messages (ZIOP) are not spoken here"),
+            Self::Compression => f.write_str("compressed messages (ZIOP) are not supported"),
         }
     }
 }

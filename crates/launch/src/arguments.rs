@@ -60,18 +60,18 @@ const REFUSED: [(&[&str], &str); 4] = [
     ),
     (
         &["Listen", "Endpoint", "LaneListen", "LaneEndpoint", "LanesOn", "Multicast", "Admission"],
-        "it says where the process can be called, and by what name",
+        "it sets the addresses and names at which the process can be called",
     ),
     (
         &["Access", "Secure", "Tls", "AcceptBi", "OfferBi"],
-        "it says whom the process trusts and lets in",
+        "it sets which peers the process trusts and admits",
     ),
     (&["Max", "Hold", "Stall", "Idle", "Kept"], "it is a limit that protects the process"),
 ];
 
 /// Remedy for a refused setting.
-const CURE: &str = "take it out of cmdline; whoever runs the process can give it, with --process-arg of the node manager or on the \
-    command line of the process";
+const CURE: &str = "remove it from cmdline; the operator of the process can set it, with --process-arg of the node \
+    manager or on the command line of the process";
 
 /// Checks the arguments that a plan sets for its processes. Of the ORB settings (`-ORBNAME`), only those that affect
 /// how the process works are permitted. The operator decides about files, addresses, access rules and limits. Arguments
@@ -105,7 +105,7 @@ pub fn check_arguments(arguments: &[String]) -> Result<(), String> {
         let name = if is_java { "InitRef" } else { name };
         let refuse = |why: &str| {
             Err(format!(
-                "cmdline has {:?}, and a plan may not set that: {why}; {CURE}",
+                "cmdline has {:?}, which a plan may not set: {why}; {CURE}",
                 format!("-ORB{name}")
             ))
         };
@@ -124,7 +124,7 @@ pub fn check_arguments(arguments: &[String]) -> Result<(), String> {
             }
             "Personality" if value.contains(['.', '/']) => {
                 return refuse(
-                    "it names a file of settings, and may name those alone that come with OxORB",
+                    "it names a file of settings, but it may name only those that are built into OxORB",
                 );
             }
             _ => {}
@@ -147,7 +147,7 @@ fn reason(name: &str) -> &'static str {
     };
     let mut known = REFUSED.iter();
     let found = known.find(|(prefixes, _)| prefixes.iter().any(begins));
-    found.map_or("it is none of the settings that say how a process works", |(_, why)| why)
+    found.map_or("it is not one of the settings of the working of a process", |(_, why)| why)
 }
 
 #[cfg(test)]
@@ -188,17 +188,14 @@ mod tests {
             (&["-ORBInitRef=N=FILE:///etc/passwd"], "it names a file, "),
             (&["-ORBInitRef.N=file:///etc/passwd"], "it names a file, "),
             (&["-ORBDefaultInitRef= file:///etc"], "it names a file, "),
-            (&["-ORBListenEndpoints=iiop://0.0.0.0:0"], "it says where the process can be called"),
-            (&["-ORBEndpoint", "iiop://0.0.0.0:0"], "it says where the process can be called"),
-            (
-                &["-ORBLaneListenEndpoints", "1:0", "iiop://"],
-                "it says where the process can be called",
-            ),
-            (&["-ORBAccess", "allow all"], "whom the process trusts"),
-            (&["-ORBTlsRoots=ca.pem"], "whom the process trusts"),
+            (&["-ORBListenEndpoints=iiop://0.0.0.0:0"], "it sets the addresses and names"),
+            (&["-ORBEndpoint", "iiop://0.0.0.0:0"], "it sets the addresses and names"),
+            (&["-ORBLaneListenEndpoints", "1:0", "iiop://"], "it sets the addresses and names"),
+            (&["-ORBAccess", "allow all"], "which peers the process trusts"),
+            (&["-ORBTlsRoots=ca.pem"], "which peers the process trusts"),
             (&["-ORBMaxMessage=1"], "it is a limit"),
-            (&["-ORBUnheardOf"], "none of the settings"),
-            (&["-ORB"], "none of the settings"),
+            (&["-ORBUnheardOf"], "it is not one of the settings"),
+            (&["-ORB"], "it is not one of the settings"),
             // The ORB takes file names from any argument, even from one that is the value of another.
             (&["-ORBSchedPolicy", "-ORBConfigFile=x.toml"], "it names files"),
         ] {

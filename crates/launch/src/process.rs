@@ -139,7 +139,7 @@ impl Arguments {
                     let seconds = text.parse().ok().filter(|seconds| *seconds <= 86_400);
                     let seconds = seconds.ok_or_else(|| {
                         problem(format!(
-                            "--wait is a number of seconds up to 86400, and not {text:?}"
+                            "--wait must be a number of seconds up to 86400, not {text:?}"
                         ))
                     })?;
                     read.wait = Some(Duration::from_secs(seconds));
@@ -165,7 +165,7 @@ fn serve(
             None => Ok(started),
             Some(unknown) => {
                 let _ = started.orb.shutdown(true);
-                Err(problem(format!("argument {unknown:?} is not known; {USAGE}")))
+                Err(problem(format!("unknown argument {unknown:?}; {USAGE}")))
             }
         }
     };
@@ -236,7 +236,7 @@ fn alone(
         locality.finish(&references, true).map_err(|error| {
             let hint = match arguments.references {
                 None if error.finding.what.contains("in another process") => error.cure(
-                    "name a directory for references with --references, the same for all processes",
+                    "specify a directory for references with --references, the same for all processes",
                 ),
                 _ => error,
             };
@@ -307,9 +307,9 @@ fn managed(
     }
     orb.run();
     match is_lost.try_recv() {
-        Ok(why) => {
-            Err(problem(format!("the activator of this process is gone, so it ended: {why}")))
-        }
+        Ok(why) => Err(problem(format!(
+            "the activator of this process no longer answers, so the process ended: {why}"
+        ))),
         Err(_) => Ok(()),
     }
 }
@@ -335,14 +335,14 @@ fn end_with(
         let watch = move || {
             if let Err(RecvTimeoutError::Timeout) = is_stopped.recv_timeout(STOP) {
                 eprintln!(
-                    "error: instances did not stop within {} s; the process ends without them",
+                    "error: instances did not stop within {} s; the process ends without waiting for them",
                     STOP.as_secs()
                 );
                 std::process::exit(1);
             }
         };
         if let Err(error) = orb.start_thread(ThreadPurpose::Shutdown, "oxorb-stop", watch) {
-            eprintln!("warning: stopping has no limit of time: {error}");
+            eprintln!("warning: stopping has no time limit: {error}");
         }
         if let Err(error) = locality.stop() {
             eprintln!("warning: {error}");
@@ -374,13 +374,16 @@ fn wait_for_others(
         }
         if until.is_some_and(|end| Instant::now() >= end) {
             return Err(problem(format!(
-                "after {} s there is no reference of {}; start the processes of these instances with the same --references",
+                "after {} s the reference of {} is missing; start the processes of these instances with the same \
+                 --references",
                 limit.as_secs(),
                 missing.join(", ")
             )));
         }
         if !go_on(end, LOOK / 10) {
-            return Err(problem("told to end before all processes were there"));
+            return Err(problem(
+                "a signal ended the process before all other processes had started",
+            ));
         }
     }
 }
@@ -427,7 +430,7 @@ fn watch_activator(
         }
         match activator.non_existent() {
             Ok(false) => missed = 0,
-            Ok(true) => return Err("it does not exist any more".to_owned()),
+            Ok(true) => return Err("it no longer exists".to_owned()),
             Err(exception) => {
                 missed += 1;
                 let gone = exception.kind == SystemExceptionKind::ObjectNotExist;
@@ -461,7 +464,7 @@ fn part_of(plan: &Plan, arguments: &Arguments) -> Result<(Plan, String, String),
                 _ => "the plan has several processes",
             };
             let known = match known.as_slice() {
-                [] => "no process, because no instance is on a node".to_owned(),
+                [] => "there is no process, because no instance is on a node".to_owned(),
                 known => known.join(", "),
             };
             Err(problem(format!("{what}; it has {known}")))
@@ -503,7 +506,7 @@ fn read(file: &Path) -> Result<Document, Problem> {
     }
     let octets = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
     let format = Format::of_file(&file.to_string_lossy()).ok_or_else(|| {
-        failed("its ending says neither TOML (.toml) nor XML (.cdp, .csr, .xml)".to_owned())
+        failed("its name must end with .toml (TOML), or with .cdp, .csr or .xml (XML)".to_owned())
     })?;
     let read = Document::read_octets(&octets, format, &Limits::default());
     read.map_err(|error| in_file(file, &error))

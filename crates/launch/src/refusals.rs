@@ -52,7 +52,7 @@ pub fn refusals(
         found.push(service_configuration(&services.uri, services.place));
     }
     if plan.instance.is_empty() {
-        found.push(plain(plan.place, "the plan has no instance".to_owned()));
+        found.push(plain(plan.place, "the plan has no instances".to_owned()));
     }
     let restart = property_text(plan, RestartPolicy::PROPERTY).map(str::parse::<RestartPolicy>);
     if let Some(Err(reason)) = restart {
@@ -102,16 +102,18 @@ pub fn missing_artifacts(plan: &Plan, artifacts: &Artifacts) -> Vec<LaunchError>
             let why = artifacts.find(location).err().filter(|_| !is_remote(location))?;
             let what = format!("artifact {:?} cannot be run: {why}", artifact.name);
             let error = LaunchError::new(&instance.name, artifact.place, what);
-            Some(error.cure("put the file there, or say another location or folder"))
+            Some(error.cure("put the file there, or specify another location or folder"))
         });
     missing.collect()
 }
 
 /// Returns the error for a service configuration, which only TAO supports.
 pub(crate) fn service_configuration(uri: &str, place: Place) -> LaunchError {
-    let what = format!("svcconf {uri:?} is TAO's service configurator, which OxORB does not have");
+    let what = format!(
+        "svcconf {uri:?} is a file of TAO's service configurator, which OxORB does not support"
+    );
     let error = LaunchError::new("", place, what).within(Source::Rtcad);
-    error.cure("start the process with -ORBConfigFile and a file of OxORB's")
+    error.cure("start the process with -ORBConfigFile and a configuration file of OxORB")
 }
 
 /// Returns the errors that apply only if managers start the processes.

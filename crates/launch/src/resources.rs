@@ -33,7 +33,8 @@ pub(crate) fn resources_of(plan: &Plan) -> Result<Option<ServerResources>, Launc
     match read {
         Ok(Document::Resources(resources)) => Ok(Some(*resources)),
         Ok(other) => {
-            let what = format!("{RESOURCES} holds a {} and no ServerResources", other.kind());
+            let what =
+                format!("{RESOURCES} contains a {} instead of ServerResources", other.kind());
             Err(LaunchError::new("", property.place, what))
         }
         Err(error) => {

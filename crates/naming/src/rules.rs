@@ -148,7 +148,7 @@ impl FromStr for Host {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{text:?} is no server: expected HOST, HOST:PORT, [IPv6]:PORT, /PATH or @NAME of a UNIX socket, \
+                "{text:?} is not a server: expected HOST, HOST:PORT, [IPv6]:PORT, /PATH or @NAME of a UNIX socket, \
                  uid:NUMBER, any or none"
             )
         };

@@ -248,7 +248,7 @@ impl fmt::Display for Error {
             Self::Escape { escape } => {
                 write!(
                     f,
-                    "\"{}\" is no escape: % must be followed by two hexadecimal digits",
+                    "\"{}\" is not an escape: % must be followed by two hexadecimal digits",
                     Printable(escape)
                 )
             }

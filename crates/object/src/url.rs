@@ -95,7 +95,7 @@ impl fmt::Display for ReferenceError {
         match self {
             Self::Scheme { text } => write!(
                 f,
-                "\"{}\" is no object reference; references start with IOR:, corbaloc:, corbaname: or file:",
+                "\"{}\" is not an object reference; references start with IOR:, corbaloc:, corbaname: or file:",
                 Printable(text)
             ),
             Self::Ior(error) => error.fmt(f),

@@ -344,8 +344,8 @@ impl Builder {
             return Err(SetupError::Incompatible(Incompatible {
                 one: "a threadpool with several lanes",
                 other: "-ORBSchedPolicy SCHED_OTHER",
-                reason: "priorities of lanes do not reach the scheduler then; say SCHED_FIFO or SCHED_RR: without the \
-                         privilege for it the ORB runs all the same, and says so once",
+                reason: "priorities of lanes do not affect the scheduler then; set SCHED_FIFO or SCHED_RR: without the \
+                         privilege for it the ORB runs nevertheless, and logs one warning",
             }));
         }
         Ok(())

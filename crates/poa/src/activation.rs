@@ -53,7 +53,7 @@ impl Poa {
         self.retains()?;
         if self.inner.policies.id_assignment == IdAssignment::User {
             return Err(PoaError::WrongPolicy(
-                "this POA's ids are given by the application: use activate_with_id",
+                "the application assigns the ids of this POA: use activate_with_id",
             ));
         }
         let type_id = servant.repository_id().to_owned();
@@ -206,7 +206,7 @@ impl Poa {
         match self.inner.policies.request_processing {
             RequestProcessing::ServantManager => Ok(()),
             _ => Err(PoaError::WrongPolicy(
-                "this POA asks no servant manager: that needs RequestProcessing::ServantManager",
+                "this POA uses no servant manager, which needs RequestProcessing::ServantManager",
             )),
         }
     }
@@ -215,7 +215,7 @@ impl Poa {
         match self.inner.policies.request_processing {
             RequestProcessing::DefaultServant => Ok(()),
             _ => Err(PoaError::WrongPolicy(
-                "this POA has no default servant: that needs RequestProcessing::DefaultServant",
+                "this POA uses no default servant, which needs RequestProcessing::DefaultServant",
             )),
         }
     }
@@ -224,7 +224,7 @@ impl Poa {
         match self.inner.policies.servant_retention {
             ServantRetention::Retain => Ok(()),
             ServantRetention::NonRetain => Err(PoaError::WrongPolicy(
-                "this POA has no active objects: that needs ServantRetention::Retain",
+                "this POA has no active objects, which need ServantRetention::Retain",
             )),
         }
     }

@@ -139,8 +139,8 @@ impl PoaBuilder {
             let index = self.list.iter().position(is_it).unwrap_or_default();
             return Err(PoaError::InvalidPolicy(InvalidPolicy {
                 index: index as u16,
-                rule: "secure_only: the ORB listens with no protocol that protects what it carries; name an endpoint of one, \
-                       such as iiops://:2810, in -ORBListenEndpoints",
+                rule: "secure_only: the ORB listens with no protocol that protects its messages; add an endpoint of \
+                       one, such as iiops://:2810, to -ORBListenEndpoints",
             }));
         }
         let objects = match policies.lookup {
@@ -149,13 +149,13 @@ impl PoaBuilder {
             Lookup::Perfect if self.known.is_empty() => {
                 return Err(PoaError::InvalidPolicy(InvalidPolicy {
                     index: 7,
-                    rule: "lookup: Perfect needs all ids before the POA is made (known_ids); where servants come and \
-                           go as the program runs, take Active",
+                    rule: "lookup: Perfect needs all ids before the POA is created (known_ids); if servants are \
+                           activated and deactivated while the program runs, use Active",
                 }));
             }
             Lookup::Perfect => ObjectMap::perfect(&self.known).ok_or(InvalidPolicy {
                 index: 7,
-                rule: "lookup: Perfect needs every known id once",
+                rule: "lookup: Perfect needs distinct known ids",
             })?,
         };
         let parent = &self.parent;

@@ -123,9 +123,9 @@ const NO_POOL: NotConfined = NotConfined::Threads(
 );
 
 const OTHER_THREADS: NotConfined = NotConfined::Threads(
-    "its POA has a thread policy of its own: leave the threads to the lane (ThreadPolicy::OrbControlled)",
+    "its POA has a thread policy that does not leave the threads to the lane: use ThreadPolicy::OrbControlled",
 );
 
 const ELSEWHERE: NotConfined = NotConfined::Threads(
-    "the servant was made by the thread of another lane: make it for this POA (confine)",
+    "the thread of another lane created the servant: create it for this POA (confine)",
 );

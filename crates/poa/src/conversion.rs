@@ -67,7 +67,7 @@ impl Poa {
             return Err(PoaError::ServantNotActive);
         }
         Err(PoaError::WrongPolicy(
-            "servants of this POA do not tell their object: that needs IdUniqueness::Unique, \
+            "servants of this POA do not determine their object, which needs IdUniqueness::Unique, \
              ImplicitActivation::Yes or RequestProcessing::DefaultServant",
         ))
     }
@@ -147,7 +147,7 @@ impl Poa {
         self.alive()?;
         if self.inner.policies.id_assignment == IdAssignment::User {
             return Err(PoaError::WrongPolicy(
-                "this POA's ids are given by the application: use create_reference_with_id",
+                "the application assigns the ids of this POA: use create_reference_with_id",
             ));
         }
         let id = match self.inner.policies.active_keys() {
@@ -198,8 +198,8 @@ impl Poa {
             return Ok(());
         }
         Err(PoaError::WrongPolicy(
-            "this POA finds servants anew for each request: that needs ServantRetention::Retain \
-             or RequestProcessing::DefaultServant",
+            "this POA finds a servant for each request, and keeps none: keeping one needs ServantRetention::Retain or \
+             RequestProcessing::DefaultServant",
         ))
     }
 

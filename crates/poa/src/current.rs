@@ -36,7 +36,7 @@ pub struct Current {
 
 /// Error of a thread that runs no request of this ORB (`PortableServer::Current::NoContext`).
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("no request of this ORB runs on this thread; ask from within a servant")]
+#[error("this thread runs no request of this ORB; call this only from a servant")]
 pub struct NoContext;
 
 impl fmt::Debug for NoContext {

@@ -16,19 +16,19 @@ use crate::refusal::{NO_POA, OBJECT_ID};
 #[non_exhaustive]
 pub enum PoaError {
     /// A child of this name already exists.
-    #[error("there is a POA {0:?} already; find_poa finds it")]
+    #[error("the POA {0:?} already exists; find_poa returns it")]
     AdapterAlreadyExists(String),
     /// The manager was deactivated, which is final.
-    #[error("the POA manager was deactivated; create POAs with another one")]
+    #[error("the POA manager was deactivated; use another manager for new POAs")]
     AdapterInactive,
     /// A child of this name does not exist, and no activator created one.
-    #[error("there is no POA {0:?}, and no adapter activator made it; create it first")]
+    #[error("there is no POA {0:?}, and no adapter activator created it; create it first")]
     AdapterNonExistent(String),
     /// The policies contradict each other.
     #[error(transparent)]
     InvalidPolicy(#[from] InvalidPolicy),
     /// A POA manager with this id already exists.
-    #[error("there is a POA manager {0:?} already; find_poa_manager finds it")]
+    #[error("the POA manager {0:?} already exists; find_poa_manager returns it")]
     ManagerAlreadyExists(String),
     /// The POA has no default servant.
     #[error("no default servant is set; set_servant sets one")]
@@ -43,12 +43,12 @@ pub enum PoaError {
     /// The reference denotes no group: it has no multicast profile
     /// (`PortableGroup::NotAGroupObject`).
     #[error(
-        "the reference names no group; one that does begins with corbaloc:miop: or has a UIPMC profile"
+        "the reference does not name a group; a reference of a group begins with corbaloc:miop: or has a UIPMC profile"
     )]
     NotAGroupObject,
     /// The group is associated with another object of this ORB.
     #[error(
-        "another object of this ORB is associated with the group; disassociate it first, or have it pass requests on"
+        "another object of this ORB is associated with the group; disassociate it first, or let it forward requests"
     )]
     GroupTaken,
     /// The object with this id is not active.
@@ -56,8 +56,7 @@ pub enum PoaError {
     ObjectNotActive,
     /// The servant already incarnates an object, and may incarnate only one.
     #[error(
-        "the servant incarnates an object already; a POA with IdUniqueness::Multiple \
-         allows more"
+        "the servant already incarnates an object; a POA with IdUniqueness::Multiple allows several"
     )]
     ServantAlreadyActive,
     /// The servant incarnates no object of this POA.
@@ -67,13 +66,13 @@ pub enum PoaError {
     )]
     ServantNotActive,
     /// The reference was not made by this POA.
-    #[error("the reference was not made by this POA")]
+    #[error("this POA did not create the reference")]
     WrongAdapter,
     /// The POA's policies do not allow this call.
     #[error("{0}")]
     WrongPolicy(&'static str),
     /// The POA did not create the id, or the id is not one of its known ids.
-    #[error("the object id is none that this POA made, or none of the ids it was told to know")]
+    #[error("this POA did not create the object id, or the id is not one of its known ids")]
     UnknownId,
     /// The POA, or the ORB, has been destroyed.
     #[error("the POA has been destroyed")]

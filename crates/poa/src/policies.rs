@@ -282,7 +282,7 @@ impl Policies {
             if list[..index].iter().any(|earlier| std::mem::discriminant(earlier) == kind) {
                 return Err(InvalidPolicy {
                     index: index as u16,
-                    rule: "a policy may be given once",
+                    rule: "a policy can be specified only once",
                 });
             }
             match *policy {
@@ -437,8 +437,8 @@ const RULES: [Rule; 8] = [
         party: |p| matches!(p, Policy::ServantRetention(_) | Policy::Lookup(_)),
     },
     Rule {
-        text: "large_payloads: InPlaceOnly reads octets where they lie, and thread: MainThread has requests copied for \
-               another thread",
+        text: "large_payloads: InPlaceOnly reads octets in place, but thread: MainThread copies requests for another \
+               thread",
         broken: |p| {
             p.large_payloads == Some(LargePayloads::InPlaceOnly)
                 && p.thread == ThreadPolicy::MainThread

@@ -452,7 +452,7 @@ impl Poa {
     ) -> Result<Ref, PoaError> {
         if self.inner.policies.id_assignment == IdAssignment::User {
             return Err(PoaError::WrongPolicy(
-                "this POA's ids are given by the application: use activate_with_id_and_priority",
+                "the application assigns the ids of this POA: use activate_with_id_and_priority",
             ));
         }
         let id = match self.inner.policies.active_keys() {
@@ -514,7 +514,7 @@ impl Poa {
         let declared = matches!(self.inner.model(), Some((PriorityModel::ServerDeclared, _)));
         if !declared || policies.implicit_activation == ImplicitActivation::Yes {
             return Err(PoaError::WrongPolicy(
-                "objects of this POA have no priority of their own: that needs PriorityModel::ServerDeclared and \
+                "objects of this POA have no individual priority, which needs PriorityModel::ServerDeclared and \
                  ImplicitActivation::No",
             ));
         }

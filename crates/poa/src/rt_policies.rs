@@ -122,12 +122,12 @@ const RULES: [Rule; 14] = [
         party: is_threadpool,
     },
     Rule {
-        text: "priority_model: priorities go from 0 to 32767",
+        text: "priority_model: priorities must be from 0 to 32767",
         broken: |c| c.policies.priority_model.is_some_and(|policy| policy.server_priority < 0),
         party: is_model,
     },
     Rule {
-        text: "threadpool: one with lanes needs a priority_model",
+        text: "threadpool: a threadpool with lanes needs a priority_model",
         broken: |c| c.has_lanes() && c.policies.priority_model.is_none(),
         party: is_threadpool,
     },
@@ -142,12 +142,12 @@ const RULES: [Rule; 14] = [
         party: |policy| matches!(policy, Policy::RateMonotonic),
     },
     Rule {
-        text: "priority_bands: there is no band in the list",
+        text: "priority_bands: the list contains no band",
         broken: |c| c.policies.priority_bands.is_some_and(|bands| bands.is_empty()),
         party: is_bands,
     },
     Rule {
-        text: "priority_bands: a band goes from low to high, 0 to 32767",
+        text: "priority_bands: a band must go from low to high, 0 to 32767",
         broken: |c| {
             let upside_down = |bands: PriorityBands| {
                 let mut bands = bands.iter();
@@ -187,13 +187,13 @@ const RULES: [Rule; 14] = [
         party: |policy| is_model(policy) || is_threadpool(policy),
     },
     Rule {
-        text: "thread: the main thread does not have the priority of a lane; leave MainThread or the lanes out",
+        text: "thread: the main thread does not have the priority of a lane; remove MainThread or the lanes",
         broken: |c| c.has_lanes() && c.thread == ThreadPolicy::MainThread,
         party: |policy| is_thread(policy) || is_threadpool(policy),
     },
     Rule {
-        text: "thread: requests that run one at a time would each keep a thread of their own waiting; leave SingleThread \
-               out, or take a threadpool without a thread for each request",
+        text: "thread: of requests that run one at a time, each would block a thread; remove SingleThread, or use a \
+               threadpool without a thread for each request",
         broken: |c| {
             let for_each = |lanes: &ThreadpoolLanes| lanes.serving == Serving::ThreadPerRequest;
             c.thread == ThreadPolicy::SingleThread && c.lanes.is_some_and(for_each)
@@ -201,7 +201,7 @@ const RULES: [Rule; 14] = [
         party: |policy| is_thread(policy) || is_threadpool(policy),
     },
     Rule {
-        text: "server_protocols: each must be a protocol that the ORB speaks, by the tag of its profiles (0: IIOP)",
+        text: "server_protocols: each must be a protocol of the ORB, specified by the tag of its profiles (0: IIOP)",
         broken: |c| {
             c.policies.server_protocols.is_some_and(|protocols| {
                 let table = c.orb.map(|orb| &orb.options().protocols);
@@ -212,7 +212,7 @@ const RULES: [Rule; 14] = [
         party: is_server_protocols,
     },
     Rule {
-        text: "server_protocols: the ORB listens with none of them; name an endpoint of one in -ORBListenEndpoints",
+        text: "server_protocols: the ORB listens with none of them; add an endpoint of one to -ORBListenEndpoints",
         broken: |c| {
             let Some(protocols) = c.policies.server_protocols else {
                 return false;

@@ -38,7 +38,7 @@ pub enum Refusal {
     #[error(transparent)]
     Invalid(#[from] Error),
     /// The operation itself or another one would miss its deadline.
-    #[error("{operation} is not admitted, for with it {because}")]
+    #[error("{operation} is not admitted, because with it {because}")]
     Late {
         /// Operation that was not admitted.
         operation: String,
@@ -141,8 +141,10 @@ pub fn admit(
 /// Returns the explanation of an unbounded response.
 fn overload(set: &TaskSet, late: &Task) -> String {
     let urgent = || set.tasks.iter().filter(|task| task.band <= late.band);
-    let mut told =
-        format!("all that is as urgent takes {} of the processor", Utilization::of(urgent()));
+    let mut told = format!(
+        "the work of at least this urgency uses {} of the processor",
+        Utilization::of(urgent())
+    );
     for task in urgent() {
         let _ = write!(told, ", {} {}", task.name, Utilization::of_one(task));
     }

@@ -45,7 +45,7 @@ pub fn characteristics<'a>(
                 said.period = time::parse_period(text).map_err(|error| error.to_string())?;
                 if said.period == 0 {
                     return Err(
-                        "a period of 0 is none; leave it out where callers give the rate".into()
+                        "a period cannot be 0; omit it if the callers determine the rate".into()
                     );
                 }
             }
@@ -53,9 +53,10 @@ pub fn characteristics<'a>(
             "importance" => said.importance = text.parse().map_err(|error| format!("{error}"))?,
             "threads" => {
                 let number = text.parse();
-                said.threads = number.map_err(|_| format!("{name} is a number from 0 on"))?;
+                said.threads =
+                    number.map_err(|_| format!("{name} must be a number, 0 or greater"))?;
             }
-            other => return Err(format!("it has no {other}")),
+            other => return Err(format!("there is no attribute {other}")),
         }
     }
     if said.typical == 0 {

@@ -29,12 +29,13 @@ impl Burst {
     /// Describes what is wrong with a burst; `None` if it is valid.
     pub(crate) fn problem(&self, period: Nanos) -> Option<String> {
         if self.most == 0 {
-            return Some("a burst of 0 requests is none".into());
+            return Some("a burst needs at least 1 request".into());
         }
         let whole = u128::from(self.most) * u128::from(self.distance);
         (period > 0 && whole > u128::from(period)).then(|| {
             format!(
-                "{} requests at a distance of {} do not fit into a period of {}; say fewer, or a shorter period",
+                "{} requests at a distance of {} do not fit into a period of {}; specify fewer requests, or a longer \
+                 period",
                 self.most,
                 Show(self.distance),
                 Show(period)

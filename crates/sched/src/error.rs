@@ -11,13 +11,13 @@ use crate::task::Utilization;
 #[non_exhaustive]
 pub enum Error {
     /// An operation of this name exists already.
-    #[error("an operation called {0:?} exists already")]
+    #[error("the operation {0:?} already exists")]
     DuplicateName(String),
     /// Handle of no operation.
     #[error("no operation has the handle {0}")]
     UnknownHandle(Handle),
     /// Name of no operation.
-    #[error("no operation is called {0:?}")]
+    #[error("there is no operation {0:?}")]
     UnknownName(String),
     /// The first operation does not depend on the second with this kind and number of calls.
     #[error(
@@ -31,20 +31,18 @@ pub enum Error {
     },
     /// The operation is non-volatile, and `reset` does not change it.
     #[error(
-        "{0} is non-volatile, and reset does not change it; use set, or enable it as volatile first"
+        "{0} is non-volatile, so reset does not change it; use set, or enable it as volatile first"
     )]
     NonVolatile(String),
     /// The schedule was not computed since the last change.
     #[error("nothing is scheduled yet; compute the schedule first")]
     NotScheduled,
     /// The schedule leaves this operation out: it is disabled, or its rate is unknown.
-    #[error(
-        "the schedule leaves {0} out: it is disabled, or neither it nor its callers have a period"
-    )]
+    #[error("the schedule omits {0}: it is disabled, or neither it nor its callers have a period")]
     LeftOut(String),
     /// Operations call each other in a cycle, so that their time is unbounded.
     #[error(
-        "operations call each other in a ring: {}; let one operation stand for the ring, with the time of all",
+        "operations call each other in a cycle: {}; replace the cycle by one operation with the time of all",
         rings(.0)
     )]
     Cycles(Vec<Cycle>),
@@ -56,7 +54,7 @@ pub enum Error {
     },
     /// The strategy needs more thread priorities than available.
     #[error(
-        "the schedule needs {needed} thread priorities and {available} are there; give a wider range or a \
+        "the schedule needs {needed} thread priorities, but {available} are available; specify a wider range, or a \
          strategy with fewer levels"
     )]
     InsufficientThreadPriorityLevels {
@@ -67,7 +65,7 @@ pub enum Error {
     },
     /// The operations registered at run time are not the analysed ones.
     #[error(
-        "{analysed} operations were analysed and {registered} registered; analyse again with what runs"
+        "{analysed} operations were analysed, but {registered} are registered; analyse the running operations again"
     )]
     TaskCountMismatch {
         /// Number of operations in the table.
@@ -90,7 +88,7 @@ pub enum Error {
     #[error("{0}")]
     Invalid(String),
     /// The repository has reached its limit.
-    #[error("there is room for {0} operations")]
+    #[error("there can be at most {0} operations")]
     Full(usize),
 }
 

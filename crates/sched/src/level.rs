@@ -80,7 +80,7 @@ impl Criticality {
 
 /// Error for a text that names none of the five levels.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no level; there are VERY_LOW, LOW, MEDIUM, HIGH and VERY_HIGH")]
+#[error("{0:?} is not a level; expected VERY_LOW, LOW, MEDIUM, HIGH or VERY_HIGH")]
 pub struct UnknownLevel(String);
 
 impl fmt::Debug for UnknownLevel {

@@ -39,7 +39,7 @@ impl Default for Overheads {
 /// Error for overheads under which no job would ever end.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a step of {} is no longer than a context switch of {}, so that nothing else would run",
+    "a step of {} is not longer than a context switch of {}, so nothing else would run",
     Show(*.step),
     Show(*.switch)
 )]

@@ -55,7 +55,9 @@ pub struct Queue {
 
 /// Error for a row that names a queue outside the table.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name} is dispatched from queue {queue}, and the table has {queues}, counted from 0")]
+#[error(
+    "{name} is dispatched from queue {queue}, but the table has {queues} queues, counted from 0"
+)]
 pub struct NoQueue {
     /// Name of the operation.
     pub name: String,
@@ -94,7 +96,7 @@ pub enum Unenforceable {
     },
     /// A queue is no more urgent than the next one.
     #[error(
-        "queue {queue} of the table has the priority {first} and the less urgent one behind it {second}; give the \
+        "queue {queue} of the table has the priority {first}, but the next, less urgent queue has {second}; give the \
          schedule more thread priorities"
     )]
     Order {
@@ -402,7 +404,7 @@ mod tests {
         let refused = refused.unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "a::b is dispatched from queue 0, and the table has 0, counted from 0"
+            "a::b is dispatched from queue 0, but the table has 0 queues, counted from 0"
         );
     }
 

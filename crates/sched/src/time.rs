@@ -19,16 +19,16 @@ pub const SECOND: Nanos = 1_000_000_000;
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// Text that is not a number followed by a unit.
-    #[error("{0:?} is no time; write \"18 ms\" or \"2.5 us\"")]
+    #[error("{0:?} is not a time; write for example \"18 ms\" or \"2.5 us\"")]
     Syntax(String),
     /// Unit other than ns, us, ms, s and, for a period, Hz.
-    #[error("{0:?} has no unit that is known: ns, us, ms, s (or Hz, for a period)")]
+    #[error("{0:?} has no known unit: ns, us, ms, s (or Hz, for a period)")]
     Unit(String),
     /// Time finer than a nanosecond.
     #[error("{0:?} is finer than a nanosecond")]
     TooFine(String),
     /// Time longer than [`LONGEST`].
-    #[error("{0:?} overflows: 36 years are the most")]
+    #[error("{0:?} overflows: the maximum is 36 years")]
     TooLong(String),
 }
 

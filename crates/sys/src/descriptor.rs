@@ -55,7 +55,7 @@ fn open_at_once(path: &Path) -> io::Result<File> {
 fn check_regular(there: &Metadata) -> io::Result<()> {
     match there.is_file() {
         true => Ok(()),
-        false => Err(io::Error::other("it is no regular file")),
+        false => Err(io::Error::other("it is not a regular file")),
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
         for open in [open_regular, open_at_once] {
             for refused in [&fifo, &folder] {
                 let told = open(refused).unwrap_err().to_string();
-                assert_eq!(told, "it is no regular file", "{}", refused.display());
+                assert_eq!(told, "it is not a regular file", "{}", refused.display());
             }
             let mut text = String::new();
             open(&file).unwrap().read_to_string(&mut text).unwrap();

@@ -126,7 +126,7 @@ pub struct Library {
 pub enum LibraryError {
     /// The system cannot load it: the file is missing, is not a shared library, is for another processor, or lacks
     /// dependencies.
-    #[error("the system does not load it: {0}")]
+    #[error("the system cannot load it: {0}")]
     Load(String),
     /// The library does not export the symbol.
     #[error("it does not export the symbol {0}")]
@@ -135,7 +135,7 @@ pub enum LibraryError {
     #[error("its exported symbol does not begin with the mark")]
     Mark,
     /// The record has another size.
-    #[error("its exported record has {found} octets, and here {wanted}")]
+    #[error("its exported record has {found} octets instead of {wanted}")]
     Size {
         /// Size that the library declares, in octets.
         found: u32,

@@ -52,7 +52,7 @@ pub struct Guard<'m, T: ?Sized = ()> {
 pub enum LockError {
     /// The calling thread holds the mutex, or is part of a cycle of threads that wait for each
     /// other.
-    #[error("this thread would wait for itself")]
+    #[error("this thread already holds the mutex")]
     Deadlock,
     /// The kernel lacks priority inheritance, or memory.
     #[error("the system cannot lock the mutex: {0}")]

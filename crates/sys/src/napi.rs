@@ -75,14 +75,14 @@ pub enum NotThreaded {
     /// The process may not switch the device to NAPI threads (needs CAP_NET_ADMIN and a writable
     /// `/sys`).
     #[error(
-        "this process may not have threads take its packets (CAP_NET_ADMIN, and a /sys that can be written): {0}"
+        "this process may not let threads process its packets (CAP_NET_ADMIN and a writable /sys are needed): {0}"
     )]
     NotPermitted(io::Error),
     /// The device has no visible thread: its driver does not use NAPI, none of its queues is open,
     /// or this process is in a separate PID namespace.
     #[error(
-        "no thread takes its packets: its driver does not use NAPI, it is switched off, or this process cannot see the \
-         kernel's threads (a container)"
+        "no thread processes its packets: its driver does not use NAPI, the device is down, or this process cannot see \
+         the kernel's threads (a container)"
     )]
     NoThreads,
     /// The process may not set that priority for the device's threads (CAP_SYS_NICE).

@@ -137,7 +137,7 @@ impl Poller {
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if it is already watched.
     pub fn add(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
-        debug_assert_ne!(token, WAKE, "this token is the poller's own");
+        debug_assert_ne!(token, WAKE, "this token is reserved for the poller");
         Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), ARMED)?)
     }
 
@@ -147,7 +147,7 @@ impl Poller {
     /// # Errors
     /// As for [`add`](Self::add).
     pub fn add_always(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
-        debug_assert_ne!(token, WAKE, "this token is the poller's own");
+        debug_assert_ne!(token, WAKE, "this token is reserved for the poller");
         let always = EventData::new_u64(token);
         Ok(epoll::add(&self.epoll, source, always, ALWAYS)?)
     }
@@ -157,7 +157,7 @@ impl Poller {
     /// # Errors
     /// As for [`rearm`](Self::rearm).
     pub fn rearm_always(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
-        debug_assert_ne!(token, WAKE, "this token is the poller's own");
+        debug_assert_ne!(token, WAKE, "this token is reserved for the poller");
         let always = EventData::new_u64(token);
         Ok(epoll::modify(&self.epoll, source, always, ALWAYS)?)
     }
@@ -167,7 +167,7 @@ impl Poller {
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if it is not watched.
     pub fn rearm(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
-        debug_assert_ne!(token, WAKE, "this token is the poller's own");
+        debug_assert_ne!(token, WAKE, "this token is reserved for the poller");
         Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), ARMED)?)
     }
 
@@ -177,7 +177,7 @@ impl Poller {
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if it is not watched.
     pub fn disarm(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
-        debug_assert_ne!(token, WAKE, "this token is the poller's own");
+        debug_assert_ne!(token, WAKE, "this token is reserved for the poller");
         Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), EventFlags::ONESHOT)?)
     }
 

@@ -176,7 +176,7 @@ fn has_ended(id: Pid) -> bool {
 
 fn pidfd(id: u32) -> io::Result<OwnedFd> {
     let pid = id_of(id);
-    let pid = pid.ok_or_else(|| io::Error::other(format!("{id} is no process id")))?;
+    let pid = pid.ok_or_else(|| io::Error::other(format!("{id} is not a process id")))?;
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 

@@ -333,8 +333,9 @@ impl fmt::Display for ReservationError {
                 period,
             }) => write!(
                 f,
-                "{runtime:?} within {deadline:?} of each {period:?} cannot be reserved: it takes 1.024 us <= runtime \
-                 <= deadline <= period, and a period that the kernel allows (kernel.sched_deadline_period_*_us)"
+                "{runtime:?} within {deadline:?} of each {period:?} cannot be reserved: the kernel requires 1.024 us \
+                 <= runtime <= deadline <= period, and a period that the kernel allows \
+                 (kernel.sched_deadline_period_*_us)"
             ),
             ReservationError::Refused {
                 asked,
@@ -352,10 +353,10 @@ impl fmt::Display for ReservationError {
                 match allowed {
                     Some(allowed) => write!(
                         f,
-                        "it gives away {} of each of {cpus} processors in all (kernel.sched_rt_runtime_us)",
+                        "the kernel reserves at most {} of each of {cpus} processors (kernel.sched_rt_runtime_us)",
                         percent(*allowed)
                     ),
-                    None => write!(f, "it does not tell how much of {cpus} processors that is"),
+                    None => write!(f, "the kernel does not report how much of {cpus} processors that is"),
                 }
             }
             ReservationError::NotPermitted => f.write_str(
@@ -547,8 +548,8 @@ mod tests {
         let error = ReservationError::Refused { asked: WHOLE, allowed: Some(950_000), cpus: 2 };
         assert_eq!(
             error.to_string(),
-            "100ms of each 100ms (100.0 % of a processor) is more than the kernel has left: it gives away 95.0 % of \
-             each of 2 processors in all (kernel.sched_rt_runtime_us)"
+            "100ms of each 100ms (100.0 % of a processor) is more than the kernel has left: the kernel reserves at \
+             most 95.0 % of each of 2 processors (kernel.sched_rt_runtime_us)"
         );
     }
 }

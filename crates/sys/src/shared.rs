@@ -200,15 +200,15 @@ fn refuse_unsealed(descriptor: impl AsFd, octets: usize) -> io::Result<()> {
     match rustix::fs::fcntl_get_seals(&descriptor) {
         Ok(seals) if seals.contains(SEALS) => {}
         Ok(_) => return refused("the size of the memory is not sealed"),
-        Err(_) => return refused("the descriptor is none of memory that can be sealed"),
+        Err(_) => return refused("the descriptor does not refer to memory that can be sealed"),
     }
     // Memory of the pool of huge pages has another file-system type. It is refused, because touching it kills the
     // process if the pool is exhausted.
     if rustix::fs::fstatfs(&descriptor)?.f_type != TMPFS {
-        return refused("the descriptor is none of memory in ordinary pages");
+        return refused("the descriptor does not refer to memory in ordinary pages");
     }
     if rustix::fs::fstat(&descriptor)?.st_size as u64 != octets as u64 {
-        return refused("the memory is of another size than was announced");
+        return refused("the size of the memory differs from the announced size");
     }
     Ok(())
 }
@@ -224,7 +224,7 @@ fn size(data: usize) -> io::Result<usize> {
     let size = data.checked_add(HEADER).filter(|_| data > 0 && data.is_multiple_of(HEADER));
     size.filter(|size| isize::try_from(*size).is_ok()).ok_or_else(|| {
         let text =
-            format!("shared memory comes in multiples of {HEADER} octets, and not in {data}");
+            format!("the size of shared memory must be a multiple of {HEADER} octets, not {data}");
         io::Error::new(io::ErrorKind::InvalidInput, text)
     })
 }
@@ -511,9 +511,9 @@ mod tests {
         assert!(rustix::fs::ftruncate(&sealed, 0).is_err());
         let plain = File::open("/dev/null").unwrap();
         for (descriptor, data, part) in [
-            (sealed, HEADER, "another size"),
+            (sealed, HEADER, "differs from the announced size"),
             (unsealed(2 * HEADER as u64).unwrap(), HEADER, "not sealed"),
-            (OwnedFd::from(plain), HEADER, "none of memory"),
+            (OwnedFd::from(plain), HEADER, "does not refer to memory"),
         ] {
             let error = Shared::open(&descriptor, data).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);

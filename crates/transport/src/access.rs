@@ -27,7 +27,7 @@ use crate::PeerId;
 /// assert!(!rules.admits(&from("192.168.1.1")), "not named");
 ///
 /// let error = "allow 10.0.0.0/40".parse::<oxorb_transport::Access>().unwrap_err();
-/// assert_eq!(error.to_string(), "\"10.0.0.0/40\": the prefix of an IPv4 address has 0 to 32 bits");
+/// assert_eq!(error.to_string(), "\"10.0.0.0/40\": the prefix of an IPv4 address must have 0 to 32 bits");
 /// # Ok::<(), oxorb_transport::AccessError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl FromStr for Access {
             match rule.split_once(char::is_whitespace) {
                 Some(("allow", network)) => access.add(true, network.trim())?,
                 Some(("deny", network)) => access.add(false, network.trim())?,
-                _ => return Err(AccessError::new(rule, "a rule begins with allow or deny")),
+                _ => return Err(AccessError::new(rule, "a rule must begin with allow or deny")),
             }
         }
         Ok(access)
@@ -165,7 +165,9 @@ impl FromStr for Party {
         let id = |id: &str| {
             let digits = id.bytes().all(|octet| octet.is_ascii_digit());
             let number = id.parse().ok().filter(|_| digits);
-            number.ok_or_else(|| AccessError::new(text, "a user or group is given by its number"))
+            number.ok_or_else(|| {
+                AccessError::new(text, "a user or group must be specified by its number")
+            })
         };
         if let Some(user) = text.strip_prefix("uid:") {
             return Ok(Self::User(id(user)?));
@@ -190,8 +192,8 @@ impl FromStr for Party {
             )
         })?;
         let (width, problem) = match address {
-            IpAddr::V4(_) => (32, "the prefix of an IPv4 address has 0 to 32 bits"),
-            IpAddr::V6(_) => (128, "the prefix of an IPv6 address has 0 to 128 bits"),
+            IpAddr::V4(_) => (32, "the prefix of an IPv4 address must have 0 to 32 bits"),
+            IpAddr::V6(_) => (128, "the prefix of an IPv6 address must have 0 to 128 bits"),
         };
         let bits = match bits.map(str::parse) {
             None => width,

@@ -142,7 +142,7 @@ impl fmt::Debug for Address {
 
 /// Error for a text without a scheme, which is not an [`Address`].
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?}: an address is written SCHEME:PLACE, as in tcp:10.0.0.7:2809")]
+#[error("{0:?}: an address must have the form SCHEME:PLACE, as in tcp:10.0.0.7:2809")]
 pub struct AddressError(String);
 
 impl fmt::Debug for AddressError {

@@ -179,7 +179,7 @@ impl<'t> Part<'t> {
         let numbers = numbers.and_then(|(major, minor)| Some((digits(major)?, digits(minor)?)));
         match numbers {
             Some(numbers) => Ok((Some(numbers), rest)),
-            None => Err(version.error("a version is written MAJOR.MINOR, as in 1.2")),
+            None => Err(version.error("a version must have the form MAJOR.MINOR, as in 1.2")),
         }
     }
 

@@ -299,7 +299,8 @@ impl<'t> Race<'t> {
             self.note(running.target, running.address, late);
         }
         for (target, address) in std::mem::take(&mut self.untried) {
-            let untried = io::Error::new(io::ErrorKind::TimedOut, "not tried: time was over");
+            let untried =
+                io::Error::new(io::ErrorKind::TimedOut, "not tried: the time limit was reached");
             self.note(target, address, untried);
         }
         for error in &mut self.errors {
@@ -310,7 +311,7 @@ impl<'t> Race<'t> {
                 error.error = io::Error::new(
                     io::ErrorKind::TimedOut,
                     format!(
-                        "the system has not found {:?} in time",
+                        "the system has not resolved {:?} in time",
                         name.unwrap_or(error.target.place())
                     ),
                 );
@@ -381,7 +382,7 @@ impl LookUp {
         if LOOKUPS.fetch_add(1, Ordering::Relaxed) >= MAX_LOOKUPS {
             drop(LookUp);
             return Err(io::Error::other(format!(
-                "{MAX_LOOKUPS} other names are being looked up and the system answers none"
+                "{MAX_LOOKUPS} other names are being resolved, and the system answers none of them"
             )));
         }
         Ok(LookUp)

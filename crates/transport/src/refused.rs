@@ -42,7 +42,7 @@ impl fmt::Debug for Refused {
 ///
 /// It travels inside the [`io::Error`] of a [`WriteError`](crate::WriteError).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the message has {octets} octets, and a datagram at most {most}: {advice}")]
+#[error("the message has {octets} octets, but a datagram can have at most {most}: {advice}")]
 pub struct Oversized {
     /// Size of the message in octets.
     pub octets: usize,
@@ -77,8 +77,8 @@ impl fmt::Debug for Oversized {
 /// It travels inside the [`io::Error`] of a [`WriteError`](crate::WriteError).
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the call asks for an answer, and a group gives none: make it a oneway with SyncScope::None or WithTransport, or give \
-     the reference an IIOP profile, too"
+    "the call expects an answer, but a group sends none: make the operation a oneway with SyncScope::None or \
+     WithTransport, or add an IIOP profile to the reference"
 )]
 pub struct Unanswered;
 

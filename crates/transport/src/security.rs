@@ -106,7 +106,8 @@ impl FromStr for ServerName {
 /// # Errors
 /// Sentence about the expected form.
 pub(crate) fn pin(text: &str) -> Result<[u8; 32], &'static str> {
-    const EXPECTED: &str = "a pin is SHA-256 of a public key: 64 hexadecimal digits, or sha256/ and 44 characters in base 64";
+    const EXPECTED: &str = "a pin must be the SHA-256 of a public key: 64 hexadecimal digits, or sha256/ and 44 \
+                            characters in base 64";
     let octets = match text.strip_prefix("sha256/") {
         Some(base64) => from_base64(base64),
         None => from_hex(text),

@@ -67,7 +67,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
             endpoint: Box::new(at.clone()),
             address: at.place.clone(),
             error: io::ErrorKind::Unsupported.into(),
-            advice: Some("lanes share endpoints of TCP alone"),
+            advice: Some("lanes can share only endpoints of TCP"),
         })
     }
 
@@ -183,7 +183,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// Sentence about why calls to `address` may not go to this client.
     fn verify_offer(&self, address: &Address, client: PeerId) -> Result<Vec<Address>, String> {
         let _ = (address, client);
-        Err(format!("addresses of {} are not offered by name", self.scheme()))
+        Err(format!("addresses of {} cannot be offered by name", self.scheme()))
     }
 
     /// Begins to connect to one address, without waiting.

@@ -76,13 +76,13 @@ impl fmt::Display for OutsideCodeSet {
             Found::Octet(octet) => {
                 write!(
                     f,
-                    "octet {octet:#04x} (octet {at} of the text) is no character of {set}, the code set in use"
+                    "octet {octet:#04x} (octet {at} of the text) is not a character of {set}, the code set in use"
                 )
             }
             Found::Unit(unit) => {
                 write!(
                     f,
-                    "unit {unit:#06x} (unit {at} of the text) is no character of {set}, the code set in use"
+                    "unit {unit:#06x} (unit {at} of the text) is not a character of {set}, the code set in use"
                 )
             }
             Found::Octets(octets) => {

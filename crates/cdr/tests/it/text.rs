@@ -391,19 +391,19 @@ fn errors_name_the_character_its_place_and_the_code_set() {
         ),
         (
             decoded(UTF_8, &[0xE9], Decoder::char),
-            "octet 0xe9 (octet 1 of the text) is no character of UTF-8, the code set in use",
+            "octet 0xe9 (octet 1 of the text) is not a character of UTF-8, the code set in use",
         ),
         (
             decoded(UTF_8, b"\0\0\0\x05caf\xE9\0", string),
-            "octet 0xe9 (octet 4 of the text) is no character of UTF-8, the code set in use",
+            "octet 0xe9 (octet 4 of the text) is not a character of UTF-8, the code set in use",
         ),
         (
             decoded(UTF_8, b"\0\0\0\x05caf\xE9\0", Decoder::owned_string),
-            "octet 0xe9 (octet 4 of the text) is no character of UTF-8, the code set in use",
+            "octet 0xe9 (octet 4 of the text) is not a character of UTF-8, the code set in use",
         ),
         (
             decoded(UTF_16, &[2, 0xD8, 0x3D], Decoder::wchar),
-            "unit 0xd83d (unit 1 of the text) is no character of UTF-16, the code set in use",
+            "unit 0xd83d (unit 1 of the text) is not a character of UTF-16, the code set in use",
         ),
         (
             decoded(UTF_16, &[3, 0, b'a', 0], Decoder::wchar),
@@ -411,15 +411,15 @@ fn errors_name_the_character_its_place_and_the_code_set() {
         ),
         (
             decoded(UTF_16, &[0, 0, 0, 4, 0, b'a', 0xD8, 0x3D], Decoder::wstring),
-            "unit 0xd83d (unit 2 of the text) is no character of UTF-16, the code set in use",
+            "unit 0xd83d (unit 2 of the text) is not a character of UTF-16, the code set in use",
         ),
         (
             decoded(GIOP_1_1, &[0, 0, 0, 3, 0, b'a', 0xDE, 0, 0, 0], Decoder::wstring),
-            "unit 0xde00 (unit 2 of the text) is no character of UTF-16, the code set in use",
+            "unit 0xde00 (unit 2 of the text) is not a character of UTF-16, the code set in use",
         ),
         (
             decoded(UCS_2, &[0, 0, 0, 4, 0xD8, 0x3D, 0xDE, 0x00], Decoder::wstring),
-            "unit 0xd83d (unit 1 of the text) is no character of UCS-2, the code set in use",
+            "unit 0xd83d (unit 1 of the text) is not a character of UCS-2, the code set in use",
         ),
     ];
     for (told, expected) in told {

@@ -98,7 +98,7 @@ pub(super) fn told(exception: &Exception, names: &dyn Names) -> Failed {
     }
     if exception.to_system().minor == minor::marshal::WCHAR_FROM_1_0_CLIENT {
         return because(format!(
-            "{exception}; a corbaloc: means GIOP 1.0 unless it says more: corbaloc::1.2@HOST:PORT/KEY"
+            "{exception}; a corbaloc: URL means GIOP 1.0 unless it names a version: corbaloc::1.2@HOST:PORT/KEY"
         ));
     }
     match failure(exception) {

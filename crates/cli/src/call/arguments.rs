@@ -74,7 +74,7 @@ fn values(
 }
 
 fn missing(given: &[Option<Value>], param: &Parameter, signature: &Signature) -> String {
-    const ADVICE: &str = "--defaults makes arguments that are left out zero";
+    const ADVICE: &str = "--defaults sets omitted arguments to zero";
     let wanted = signature.inputs().count();
     match given.len() < wanted {
         true => format!("{}; {ADVICE}", count(given.len(), wanted, signature)),
@@ -109,7 +109,7 @@ fn each_word<'w>(
 /// Reads a word as JSON; values that can only be text need no quotes.
 fn read_word(word: &str, ty: &TypeCode) -> Result<Value, String> {
     let bare = || Ok(Value::String(word.to_owned()));
-    let json = || serde_json::from_str(word).map_err(|error| format!("this is no JSON: {error}"));
+    let json = || serde_json::from_str(word).map_err(|error| format!("this is not JSON: {error}"));
     let resolved = ty.resolved();
     match resolved.shape() {
         Shape::String { .. }
@@ -163,7 +163,7 @@ fn document(text: &str) -> Result<Value, String> {
         }
         None => ("--args", text.to_owned()),
     };
-    serde_json::from_str(&text).map_err(|error| format!("{name}: this is no JSON: {error}"))
+    serde_json::from_str(&text).map_err(|error| format!("{name}: this is not JSON: {error}"))
 }
 
 fn from_document(document: Value, signature: &Signature) -> Result<Vec<Option<Value>>, String> {
@@ -180,7 +180,8 @@ fn from_document(document: Value, signature: &Signature) -> Result<Vec<Option<Va
             let inputs = signature.inputs();
             Ok(inputs.map(|param| values.remove(&param.name)).collect())
         }
-        _ => Err("expected an array, or an object by the names of parameters".to_owned()),
+        _ => Err("expected an array, or an object with the names of the parameters as members"
+            .to_owned()),
     }
 }
 
@@ -195,9 +196,9 @@ fn not_too_many(given: usize, signature: &Signature) -> Result<(), String> {
 /// Returns the message for a wrong number of arguments.
 fn count(given: usize, wanted: usize, signature: &Signature) -> String {
     let mut what = match wanted {
-        0 => "it takes no arguments".to_owned(),
-        1 => "it takes 1 argument".to_owned(),
-        wanted => format!("it takes {wanted} arguments"),
+        0 => "the operation takes no arguments".to_owned(),
+        1 => "the operation takes 1 argument".to_owned(),
+        wanted => format!("the operation takes {wanted} arguments"),
     };
     let _ = write!(what, ", not {given}: {signature}");
     what

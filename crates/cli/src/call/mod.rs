@@ -140,7 +140,7 @@ impl Args {
     fn given<'a>(&'a self, value: Option<&'a str>) -> Result<Given<'a>, Failed> {
         match (value, &self.document) {
             (Some(_), _) if !self.args.is_empty() || self.document.is_some() => {
-                Err(because("an attribute is written with one value: NAME=VALUE"))
+                Err(because("setting an attribute takes one value: NAME=VALUE"))
             }
             (Some(value), _) => Ok(Given::Word(value)),
             (None, Some(document)) => Ok(Given::Document(document)),
@@ -160,7 +160,7 @@ impl Args {
         ];
         match options.iter().find(|(is_given, _)| *is_given) {
             Some((_, option)) => Err(because(format!(
-                "{option} does not apply to objects behind an HTTP gateway, which has options of its own"
+                "{option} does not apply to objects behind an HTTP gateway, which has its own options"
             ))),
             None => Ok(()),
         }

@@ -29,16 +29,16 @@ pub(super) fn find(
         return Err(search.failure());
     }
     match orb.resolve_initial_references(INITIAL_NAME) {
-        Err(_) => search.note(format!("there is no initial reference {INITIAL_NAME}")),
+        Err(_) => search.note(format!("the initial reference {INITIAL_NAME} is not set")),
         Ok(found) => match found.narrow::<RepositoryRef>() {
             Ok(Some(repository)) => {
                 if let Some(signature) = search.repository(&repository, INITIAL_NAME) {
                     return Ok((signature, Source::Repository(repository)));
                 }
             }
-            Ok(None) => {
-                search.note(format!("the initial reference {INITIAL_NAME} is no repository"))
-            }
+            Ok(None) => search.note(format!(
+                "the initial reference {INITIAL_NAME} is not an Interface Repository"
+            )),
             Err(exception) => search.failed(INITIAL_NAME, exception),
         },
     }
@@ -97,11 +97,11 @@ impl Search<'_> {
         if !known {
             self.note(match names.as_slice() {
                 [] => format!(
-                    "{place}: the reference does not say which interface the object has, and no interface with {} that \
-                     is known there is one of it",
+                    "{place}: the reference does not name the object's interface, and the object has none of the known \
+                     interfaces with {}",
                     self.wanted.name
                 ),
-                names => format!("{place}: does not know {}", names.join(" or ")),
+                names => format!("{place}: {} is unknown there", names.join(" or ")),
             });
         }
         None
@@ -138,7 +138,9 @@ impl Search<'_> {
         let entry = match self.object.interface() {
             Ok(Some(entry)) => entry,
             Ok(None) => {
-                self.note(format!("{OWN}: nil, its repository does not know the interface"));
+                self.note(format!(
+                    "{OWN}: nil; the server's Interface Repository does not contain the interface"
+                ));
                 return Ok(None);
             }
             Err(exception) if is_answer(&exception) || is_told(&exception) => {
@@ -160,7 +162,7 @@ impl Search<'_> {
                 Ok(signature.map(|signature| (signature, repository)))
             }
             Ok(None) => {
-                self.note(format!("{OWN}: what it gives is no InterfaceDef"));
+                self.note(format!("{OWN}: the returned object is not an InterfaceDef"));
                 Ok(None)
             }
             Err(exception) => {
@@ -187,8 +189,8 @@ impl Search<'_> {
         }
         let tried: Vec<String> = self.tried.iter().map(|one| format!("\n  {one}")).collect();
         because(format!(
-            "the types of {} are not known. Tried:{}\nName the IDL file that declares it with --idl FILE, or a repository \
-             with --ifr REF (`oxorb ifr serve` is one)",
+            "the types of {} are unknown. Sources tried:{}\nSpecify the IDL file that declares it with --idl FILE, or \
+             an Interface Repository with --ifr REF (`oxorb ifr serve` starts one)",
             self.wanted.name,
             tried.concat()
         ))

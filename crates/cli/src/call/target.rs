@@ -34,7 +34,7 @@ impl Wanted<'_> {
         }
         if self.write && interface.signature(name).is_some() {
             return because(format!(
-                "{scoped}: {name} is an operation, no attribute: {name} ARG..."
+                "{scoped}: {name} is an operation, not an attribute: {name} ARG..."
             ));
         }
         let attributes = interface.attributes.iter().map(|known| known.name.as_str());
@@ -59,11 +59,15 @@ const LISTED: usize = 30;
 fn suggestion(name: &str, names: &[&str]) -> String {
     match oxorb_idl::closest(name, names.iter().copied()) {
         Some(meant) => format!("did you mean {meant}?"),
-        None if names.is_empty() => "it has none".to_owned(),
+        None if names.is_empty() => "the interface has none".to_owned(),
         None if names.len() > LISTED => {
-            format!("it has {} and {} more", names[..LISTED].join(", "), names.len() - LISTED)
+            format!(
+                "the interface has {} and {} more",
+                names[..LISTED].join(", "),
+                names.len() - LISTED
+            )
         }
-        None => format!("it has {}", names.join(", ")),
+        None => format!("the interface has {}", names.join(", ")),
     }
 }
 
@@ -116,7 +120,7 @@ pub(super) fn find(
     Err(match nearest {
         Some(interface) => wanted.missing(&interface),
         None => because(format!(
-            "the object supports no interface of the IDL given that has {}; its type id is {:?}",
+            "the object supports none of the interfaces in the given IDL that have {}; its type id is {:?}",
             wanted.name,
             object.ior().type_id
         )),

@@ -96,7 +96,7 @@ fn packaged(archive: &Archive, reading: &Reading) -> Result<Components, String> 
 /// Returns the archive of a package in the folder of a repository.
 fn installed(folder: &Path, name: &Path) -> Result<PathBuf, Failed> {
     let Some(name) = name.to_str() else {
-        return Err(because(format!("{}: the name of a package is UTF-8", name.display())));
+        return Err(because(format!("{}: the name of a package must be UTF-8", name.display())));
     };
     let file = package_file(folder, name).map_err(because)?;
     match file.is_file() {
@@ -141,13 +141,13 @@ pub(super) fn run(args: &Args) -> Done {
     let mut nodes = BTreeMap::new();
     for (part, node) in &args.place {
         if nodes.insert(part.clone(), node.clone()).is_some_and(|other| other != *node) {
-            return Err(because(format!("--place puts {part:?} on two nodes: give it one node")));
+            return Err(because(format!("--place puts {part:?} on two nodes: specify one node")));
         }
     }
     let mut values = BTreeMap::new();
     for (target, value) in &args.set {
         if values.insert(target.clone(), value.clone()).is_some_and(|other| other != *value) {
-            return Err(because(format!("--set gives {target:?} two values: give it one value")));
+            return Err(because(format!("--set gives {target:?} two values: specify one value")));
         }
     }
     if args.manager.at.is_some() && !args.repository {
@@ -184,7 +184,7 @@ pub(super) fn run(args: &Args) -> Done {
     let mut plan = archive.plan(&assembly).map_err(|error| {
         match (files::located(&from, &error), &unread) {
             (Failed::Because(why), Some(report)) => because(format!(
-                "{why}\nthe IDL files of the package are not used; --idl names others\n{}",
+                "{why}\nthe IDL files of the package are not used; specify others with --idl\n{}",
                 report.trim_end()
             )),
             (failed, _) => failed,
@@ -195,7 +195,9 @@ pub(super) fn run(args: &Args) -> Done {
     }
     if let Some(report) = &unread {
         let first = report.lines().next().unwrap_or_default();
-        warning(&format!("the IDL files of the package are not used: {first}; --idl names others"));
+        warning(&format!(
+            "the IDL files of the package are not used: {first}; specify others with --idl"
+        ));
     }
     let many = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),

@@ -13,7 +13,7 @@ const MOST: usize = 60;
 pub(super) fn text(plan: &str, changes: &Changes, word: &str) -> String {
     let plan = Printable(plan);
     if changes.is_empty() {
-        return format!("{word} {plan}: nothing\n");
+        return format!("{word} {plan}: no changes\n");
     }
     let mut out = format!("{word} {plan}:\n");
     let mut line = |sign: char, kind: &str, name: &str, more: fmt::Arguments<'_>| {

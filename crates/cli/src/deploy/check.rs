@@ -160,7 +160,9 @@ fn load(args: &Args) -> Result<Loaded, Failed> {
 /// Lets the analysis choose priorities, and writes them. Returns the order that was chosen.
 fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Failed> {
     let Some(resources) = &loaded.resources else {
-        return Err(because("--assign needs --rt: the times that the instances take"));
+        return Err(because(
+            "--assign needs --rt, which states the execution times of the instances",
+        ));
     };
     let inputs = args.idl.iter().chain(&args.domain).chain([&args.plan]);
     if let Some(input) = inputs.into_iter().find(|input| files::is_same(input, file)) {

@@ -47,7 +47,7 @@ pub(super) struct Serving {
     /// Maximum number of concurrent plans
     #[arg(long, value_name = "N", default_value_t = ExecutionSettings::default().max_plans, value_parser = at_least_one)]
     max_plans: usize,
-    /// Time limit in seconds of each call by which a node manager starts or stops something
+    /// Time limit in seconds of each call to a node manager, such as a call that starts or stops the processes of a plan
     #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().node_timeout.as_secs(), value_parser = seconds())]
     node_timeout: u64,
     /// Duration of leases in seconds: nodes stop a plan whose lease was not renewed for this time, and a node that did
@@ -125,8 +125,10 @@ fn node(text: &str) -> Result<(String, String), String> {
         Some((name, url)) if !name.is_empty() && !url.is_empty() => {
             Ok((name.to_owned(), url.to_owned()))
         }
-        _ => Err("a node is NAME=URL, such as cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager"
-            .to_owned()),
+        _ => Err(
+            "write a node as NAME=URL, such as cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager"
+                .to_owned(),
+        ),
     }
 }
 
@@ -164,11 +166,12 @@ impl Nodes {
                 let names = crate::name::usual(&orb).map_err(|error| error.to_string())?;
                 let found = names.resolve::<NodeManagerRef>(crate::node::name_of(name));
                 return found.map_err(|error| {
-                    format!("no manager in the Naming Service: {error}; `oxorb node serve --name {name} --bind` puts it there")
+                    format!("the Naming Service contains no node manager: {error}; `oxorb node serve --name {name} \
+                             --bind` binds one")
                 });
             }
             Err(format!(
-                "nobody has said where its manager is; give --node {name}=URL, or --naming"
+                "the address of its node manager is unknown; specify --node {name}=URL, or --naming"
             ))
         }
     }
@@ -319,8 +322,8 @@ impl ManagerArgs {
         let orb = with_args(Orb::builder().round_trip_timeout(limit)).build()?;
         let lost = |error: &dyn std::fmt::Display| {
             because(format!(
-                "{error}\nwhere is the execution manager? Say it with --at URL; `oxorb deploy serve` and `oxorb deploy launch \
-                 --local` start one"
+                "{error}\nno execution manager was found. Specify one with --at URL; `oxorb deploy serve` and `oxorb \
+                 deploy launch --local` start one"
             ))
         };
         let found = match &self.at {

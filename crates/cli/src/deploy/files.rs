@@ -36,15 +36,15 @@ pub(super) fn format(
     found.ok_or_else(|| {
         if option.is_none() && name == "-" {
             return because(
-                "-: standard input and output have no ending that tells the form of a document; give a file",
+                "-: the format cannot be derived, because standard input and output have no ending; specify a file",
             );
         }
         let cure = match option {
-            Some(option) => format!("say {option} xml or {option} toml"),
-            None => "name it so".to_owned(),
+            Some(option) => format!("specify {option} xml or {option} toml"),
+            None => "change the ending".to_owned(),
         };
         because(format!(
-            "{}: the ending tells no form: toml is TOML, and {} are XML; {cure}",
+            "{}: the format cannot be derived from the ending: toml is TOML, and {} are XML; {cure}",
             file.display(),
             Format::XML_ENDINGS.join(", ")
         ))
@@ -58,7 +58,7 @@ pub(super) fn read(file: &Path) -> Result<Document, Failed> {
 
 /// Reads a document of a format; `-` reads standard input.
 pub(super) fn read_in(file: &Path, format: Format) -> Result<Document, Failed> {
-    let what = "a document of deployment";
+    let what = "a deployment document";
     let octets = crate::input::octets(file, what).map_err(because)?;
     Document::read_octets(&octets, format, &Limits::default())
         .map_err(|error| located(file, &error))

@@ -158,7 +158,8 @@ impl What {
                 more => format!("\nand {more} more errors"),
             };
             if !errors.is_empty() {
-                let hint = "the plan is not launched; `oxorb deploy check` says more, and --unchecked launches it all the same";
+                let hint = "the plan was not launched; `oxorb deploy check` reports all errors, and --unchecked \
+                            launches the plan nevertheless";
                 return Err(because(format!("{}{more}\n{hint}", errors.join("\n"))));
             }
         }

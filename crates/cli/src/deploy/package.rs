@@ -101,7 +101,7 @@ impl Packing {
             let path = entry.path();
             let name = entry.file_name();
             let Some(name) = name.to_str() else {
-                return Err(because(format!("{}: its name is no UTF-8", path.display())));
+                return Err(because(format!("{}: the name is not UTF-8", path.display())));
             };
             let name = format!("{prefix}{name}");
             let kind = entry.file_type().map_err(|error| wrong(&path, &error))?;
@@ -123,7 +123,7 @@ impl Packing {
         let limits = ArchiveLimits::default();
         if self.archive.files.len() >= limits.entries {
             return Err(because(format!(
-                "{}: an archive has {} entries at most",
+                "{}: an archive can have at most {} entries",
                 path.display(),
                 limits.entries
             )));
@@ -173,7 +173,7 @@ fn read(path: &Path, most: u64) -> Result<Vec<u8>, Failed> {
     read.map_err(|error| wrong(path, &error))?;
     match content.len() as u64 > most {
         true => Err(because(format!(
-            "{}: an archive has {} octets at most",
+            "{}: an archive can have at most {} octets",
             path.display(),
             ArchiveLimits::default().octets
         ))),

@@ -19,9 +19,9 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
 pub(crate) enum Command {
     /// Install an archive (.cpk) as a package
     #[command(
-        after_help = "The execution manager reads the archive itself, below the folder of its option --install-from, or fetches it from a\n\
-        server of its option --install-url. The package is on disk when the command returns.\n\nExamples:\n  \
-        oxorb deploy repository install gps gps-1.2.cpk\n  \
+        after_help = "The execution manager reads the archive itself, from the folder of its option --install-from, or \
+        fetches it from a\nserver of its option --install-url. The package is stored on disk when the command \
+        returns.\n\nExamples:\n  oxorb deploy repository install gps gps-1.2.cpk\n  \
         oxorb deploy repository install gps http://127.0.0.1:8000/archives/gps-1.2.cpk\n  \
         oxorb deploy repository install gps gps-1.3.cpk --replace --at corbaloc::host:2810/ExecutionManager"
     )]

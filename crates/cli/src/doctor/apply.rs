@@ -107,7 +107,7 @@ fn step(host: &Host, record: &Path, kept: &mut Record, change: Change) -> io::Re
             }
             kept.made.pop();
             save(record, kept)?;
-            Err(io::Error::other(format!("the kernel leaves it at {now}")))
+            Err(io::Error::other(format!("the kernel did not change the value {now}")))
         }
         Err(error) => {
             kept.made.pop();
@@ -131,9 +131,10 @@ pub(super) fn undo(host: &Host, record: &Path) -> Result<Undone, Failed> {
         let what = change.to_string();
         match change.now(host) {
             Ok(now) if now == *before => {}
-            Ok(now) if !change.is_made(&now) => undone
-                .left
-                .push(Left { what, why: format!("somebody has changed it to {now} since") }),
+            Ok(now) if !change.is_made(&now) => undone.left.push(Left {
+                what,
+                why: format!("the value was changed to {now} in the meantime"),
+            }),
             Ok(_) => match change.take_back(host, before) {
                 Ok(()) => undone.undone.push(what),
                 Err(error) => {
@@ -173,12 +174,12 @@ fn begin(record: &Path) -> Result<(), Failed> {
     let made = OpenOptions::new().write(true).create_new(true).open(record);
     let mut file = made.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => because(format!(
-            "{} says that another doctor has changed this host: wait until it ends, or take its changes back with `oxorb doctor \
-             --undo`",
+            "{} records changes of another doctor on this host: wait until that command ends, or undo its changes with \
+             `oxorb doctor --undo`",
             record.display()
         )),
         _ => because(format!(
-            "{}: {error}; without a record nothing is changed (--record FILE names another place)",
+            "{}: {error}; nothing is changed without a record (--record FILE names another file)",
             record.display()
         )),
     })?;
@@ -200,7 +201,7 @@ fn load(record: &Path) -> Result<Record, Failed> {
     let named = |error: &dyn std::fmt::Display| because(format!("{}: {error}", record.display()));
     let file = File::open(record).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => because(format!(
-            "there is no {}: nothing of a doctor is left to be undone (--record FILE names another place)",
+            "{} does not exist: there are no changes to undo (--record FILE names another file)",
             record.display()
         )),
         _ => named(&error),

@@ -150,7 +150,7 @@ fn write(path: &Path, value: &str) -> io::Result<()> {
 fn live(host: &Host) -> io::Result<()> {
     match host.is_this() {
         true => Ok(()),
-        false => Err(io::Error::other("it is not this host that is looked at")),
+        false => Err(io::Error::other("the inspected host is not this host")),
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
     const FOLDER: &str = "sys/devices/system/clocksource/clocksource0";
     let clock = host.text(&format!("{FOLDER}/current_clocksource"));
     vec![match clock.as_deref() {
-        None => Finding::unknown(NAME, "the kernel does not tell", "", &[]),
+        None => Finding::unknown(NAME, "the kernel does not report it", "", &[]),
         Some(clock) if QUICK.contains(&clock) => Finding::good(NAME, clock),
         Some(clock) => {
             let others = host.text(&format!("{FOLDER}/available_clocksource"));
@@ -26,11 +26,10 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
             };
             let changes =
                 quick.map(|quick| Change::write(format!("{FOLDER}/current_clocksource"), quick));
-            let means =
-                "Each look at the clock is a system call, and every call with a time limit looks.";
+            let means = "Each reading of the clock is a system call, and every call with a time limit reads the clock.";
             Finding::improve(NAME, clock, means, &[&cure])
                 .by(changes)
-                .left("has no other clock that is quick")
+                .left("has no other fast clock")
         }
     }]
 }

@@ -19,7 +19,7 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
 fn capabilities(host: &Host) -> Finding {
     const NAME: &str = "capabilities";
     if host.text("proc/self/status").is_none() {
-        return Finding::unknown(NAME, "the kernel does not tell", "", &[]).left(NEEDS_OWNER);
+        return Finding::unknown(NAME, "the kernel does not report it", "", &[]).left(NEEDS_OWNER);
     }
     let lacking = USED.iter().filter(|(number, ..)| !host.is_capable(*number));
     let lacking: Vec<_> = lacking.collect();
@@ -34,7 +34,8 @@ fn capabilities(host: &Host) -> Finding {
     Finding::improve(
         NAME,
         format!("without {}", uses.join(", ")),
-        "Lanes go on without what is refused, and say so once. Limits of the user may allow priorities and locked memory, too.",
+        "Lanes continue without the refused privileges, and report this once. Limits of the user may also allow \
+         priorities and locked memory.",
         &[
             &format!("unit of systemd: AmbientCapabilities={}", unit.join(" ")),
             &format!("container: {}", caps.join(" ")),
@@ -74,15 +75,16 @@ fn container(host: &Host) -> Finding {
             let kind = kind.unwrap_or_else(|| "/sys is read-only".to_owned());
             let sees = match sees_kernel {
                 true => "",
-                false => ", without a view of the kernel's threads",
+                false => ", kernel threads are not visible",
             };
             Finding::improve(
                 NAME,
                 format!("{kind}{sees}"),
-                "What is said here of the kernel is the host's, and is to be changed there. Threads of devices are out of reach.",
+                "The findings about the kernel concern the host, and must be changed there. Threads of devices cannot \
+                 be reached from a container.",
                 &["on the host: oxorb doctor", "container: --pid host --network host"],
             )
-            .left("is the host's: run the doctor there")
+            .left("belongs to the host: run the doctor there")
         }
     }
 }
@@ -96,7 +98,7 @@ fn filter(host: &Host) -> Option<Finding> {
         "0" => Finding::good(NAME, "none"),
         _ => Finding::unknown(
             NAME,
-            "there is one, and what it refuses is not told",
+            "there is one; the kernel does not report what it refuses",
             "A filter may refuse sched_setattr and mlockall in spite of capabilities, and costs each system call some time.",
             &["container: --security-opt seccomp=unconfined, or a profile that allows both"],
         )

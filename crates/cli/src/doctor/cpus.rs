@@ -23,12 +23,12 @@ pub(super) fn look(host: &Host) -> Vec<Finding> {
 fn isolation(host: &Host, isolated: &[usize]) -> Finding {
     const NAME: &str = "isolated processors";
     const MEANS: &str =
-        "Ordinary threads, timers and work of the kernel run on the processors of urgent lanes.";
+        "Ordinary threads, timers and kernel work run on the processors of urgent lanes.";
     let online = host.processors(&format!("{FOLDER}/online")).unwrap_or_default();
     let list = host.text(&format!("{FOLDER}/isolated")).unwrap_or_default();
     match (isolated, online.len()) {
-        ([], 0) => Finding::unknown(NAME, "the kernel does not tell", MEANS, &[]),
-        ([], 1) => Finding::unknown(NAME, "there is one processor", MEANS, &[]),
+        ([], 0) => Finding::unknown(NAME, "the kernel does not report it", MEANS, &[]),
+        ([], 1) => Finding::unknown(NAME, "the host has one processor", MEANS, &[]),
         ([], many) => {
             let last = online.last().copied().unwrap_or(many - 1);
             let cure = format!(
@@ -44,7 +44,7 @@ fn isolation(host: &Host, isolated: &[usize]) -> Finding {
                 false => Finding::improve(
                     NAME,
                     format!("{list}, with ticks"),
-                    "The kernel interrupts each of them some hundred times a second.",
+                    "The kernel interrupts each of them a few hundred times a second.",
                     &[&format!("command line of the kernel: nohz_full={list} rcu_nocbs={list}")],
                 )
                 .left(NEEDS_START),
@@ -71,17 +71,17 @@ fn interrupts(host: &Host, isolated: &[usize]) -> Option<Finding> {
     let others = others.join(",");
     let here: Vec<&str> = numbers.iter().filter(comes).map(String::as_str).collect();
     Some(match here.first() {
-        None => Finding::good(NAME, "none comes to an isolated processor"),
+        None => Finding::good(NAME, "none is handled on an isolated processor"),
         Some(first) => Finding::improve(
             NAME,
             format!(
-                "{} come to isolated processors: {}",
+                "{} are handled on isolated processors: {}",
                 here.len(),
                 here.join(" ")
             ),
-            "A handler of an interrupt runs before any thread.",
+            "An interrupt handler preempts every thread.",
             &[&format!(
-                "echo {others} > /proc/irq/{first}/smp_affinity_list, for each; and keep irqbalance off them"
+                "echo {others} > /proc/irq/{first}/smp_affinity_list, for each; and exclude them from irqbalance"
             )],
         )
         .by(here.iter().map(|number| {
@@ -92,7 +92,7 @@ fn interrupts(host: &Host, isolated: &[usize]) -> Option<Finding> {
 
 fn governor(host: &Host) -> Finding {
     const NAME: &str = "speed";
-    const MEANS: &str = "A processor that was idle is slow at first.";
+    const MEANS: &str = "A processor that was idle runs slowly at first.";
     let path = |name: &String| format!("{FOLDER}/{name}/cpufreq/scaling_governor");
     let governor = |name: &String| host.text(&path(name));
     let names = host.names(FOLDER);
@@ -103,7 +103,7 @@ fn governor(host: &Host) -> Finding {
     match &found[..] {
         [] => Finding::unknown(
             NAME,
-            "the host sets it, and does not tell (a virtual machine)",
+            "the host sets it, and does not report it (a virtual machine)",
             MEANS,
             &[],
         ),
@@ -169,15 +169,15 @@ fn deep(host: &Host, processors: &[usize]) -> Vec<Change> {
 fn siblings(host: &Host) -> Option<Finding> {
     const NAME: &str = "shared cores";
     match host.number(&format!("{FOLDER}/smt/active"))? {
-        0 => Some(Finding::good(NAME, "each processor has a core of its own")),
+        0 => Some(Finding::good(NAME, "each processor has its own core")),
         _ => Some(
             Finding::improve(
                 NAME,
                 "two processors share a core",
-                "What runs on one of them takes up to half of the other's speed.",
+                "A busy processor reduces the speed of the other one by up to half.",
                 &["echo off > /sys/devices/system/cpu/smt/control"],
             )
-            .left("is left to you: half of the processors go, and all that runs there moves"),
+            .left("must be changed by hand: it removes half of the processors, and moves everything that runs there"),
         ),
     }
 }

@@ -30,11 +30,11 @@ pub(super) struct Finding {
 }
 
 /// Reason why `--apply` does not change settings of the kernel's command line.
-pub(super) const NEEDS_START: &str = "needs another kernel, or another start of this one";
+pub(super) const NEEDS_START: &str = "needs another kernel, or a restart with other parameters";
 
 /// Reason why `--apply` does not change settings that are made where the process is started.
 pub(super) const NEEDS_OWNER: &str =
-    "is decided by whoever starts the process: its user, its unit or its container";
+    "depends on how the process is started: its user, its unit or its container";
 
 impl Finding {
     pub(super) fn good(name: &'static str, seen: impl Into<String>) -> Self {
@@ -59,7 +59,7 @@ impl Finding {
             verdict: Verdict::Improve,
             means,
             cures: cures.iter().map(ToString::to_string).collect(),
-            left: "is left to you",
+            left: "must be changed by hand",
             ..Finding::good(name, seen)
         }
     }

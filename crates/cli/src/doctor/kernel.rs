@@ -28,7 +28,8 @@ const DYNAMIC: &str = "sys/kernel/debug/sched/preempt";
 
 fn preemption(host: &Host) -> Finding {
     const NAME: &str = "preemption";
-    const MEANS: &str = "A thread of high priority waits while the kernel works for another one, for milliseconds in the worst case.";
+    const MEANS: &str = "A thread of high priority waits while the kernel works for another thread, in the worst case \
+                         for milliseconds.";
     const CURE: &str = "a kernel with PREEMPT_RT (Debian: apt install linux-image-rt-amd64)";
     let version = host.text("proc/version").unwrap_or_default();
     let has = |word: &str| version.split_whitespace().any(|it| it == word);
@@ -47,17 +48,21 @@ fn preemption(host: &Host) -> Finding {
     };
     match chosen {
         _ if has("PREEMPT") && !has("PREEMPT_DYNAMIC") => {
-            Finding::improve(NAME, "PREEMPT: all but what holds a spin lock", MEANS, &[CURE])
+            Finding::improve(NAME, "PREEMPT: preemptible except under a spin lock", MEANS, &[CURE])
                 .left(NEEDS_START)
         }
-        Some("full") if has("PREEMPT_DYNAMIC") => {
-            Finding::improve(NAME, "preempt=full: all but what holds a spin lock", MEANS, &[CURE])
-                .left(NEEDS_START)
-        }
+        Some("full") if has("PREEMPT_DYNAMIC") => Finding::improve(
+            NAME,
+            "preempt=full: preemptible except under a spin lock",
+            MEANS,
+            &[CURE],
+        )
+        .left(NEEDS_START),
         _ if has("PREEMPT_DYNAMIC") => {
-            let seen = chosen.map_or("PREEMPT_DYNAMIC, as the kernel was built".to_owned(), |it| {
-                format!("preempt={it}")
-            });
+            let seen = chosen
+                .map_or("PREEMPT_DYNAMIC, with the default of the kernel build".to_owned(), |it| {
+                    format!("preempt={it}")
+                });
             let cures = [
                 "command line of the kernel: preempt=full",
                 "echo full > /sys/kernel/debug/sched/preempt",
@@ -82,22 +87,24 @@ fn throttling(host: &Host) -> Option<Finding> {
     let runtime = host.number("proc/sys/kernel/sched_rt_runtime_us");
     let period = host.number("proc/sys/kernel/sched_rt_period_us");
     Some(match (runtime, period) {
-        (Some(-1), _) => Finding::good(NAME, "threads of real-time priority are never stopped"),
+        (Some(-1), _) => Finding::good(NAME, "threads with real-time priority are never stopped"),
         (Some(runtime), Some(period)) => Finding::improve(
             NAME,
-            format!("threads of real-time priority have {runtime} us of each {period} us"),
-            "Lanes that use more stop until the period is over. Without the limit one that never ends takes its processor for ever.",
+            format!("threads with real-time priority may use {runtime} us of each {period} us"),
+            "Lanes that use more stop until the period ends. Without this limit, a thread that never blocks occupies \
+             its processor permanently.",
             &["sysctl -w kernel.sched_rt_runtime_us=-1"],
         )
         .by([Change::write("proc/sys/kernel/sched_rt_runtime_us", "-1")]),
-        _ => Finding::unknown(NAME, "the kernel does not tell", "", &[]),
+        _ => Finding::unknown(NAME, "the kernel does not report it", "", &[]),
     })
 }
 
 /// Returns the finding on the kernel's servers for starving ordinary processes, which exist since Linux 6.12.
 fn starving(host: &Host) -> Option<Finding> {
     const NAME: &str = "starving processes";
-    const MEANS: &str = "Where real-time threads keep a processor busy, ordinary processes get 50 ms of each second before anybody else.";
+    const MEANS: &str = "If real-time threads keep a processor busy, ordinary processes get 50 ms of each second, \
+                         before the real-time threads.";
     const FOLDER: &str = "sys/kernel/debug/sched/fair_server";
     const CURE: &str =
         "for it in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 > $it; done";
@@ -115,8 +122,9 @@ fn starving(host: &Host) -> Option<Finding> {
             Finding::improve(NAME, seen, MEANS, &[CURE]).by(processors.iter().map(off))
         }
         _ => {
-            let seen =
-                format!("Linux {major}.{minor} has servers for them, and does not tell their time");
+            let seen = format!(
+                "Linux {major}.{minor} has servers for them, but does not report their time"
+            );
             let cures = ["mount -t debugfs none /sys/kernel/debug", CURE];
             Finding::unknown(NAME, seen, MEANS, &cures)
         }

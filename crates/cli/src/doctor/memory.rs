@@ -23,19 +23,19 @@ const MOVERS: [(&str, &str, &str, &str); 3] = [
     (
         "locked pages that move",
         "proc/sys/vm/compact_unevictable_allowed",
-        "Pages that are locked are moved together with others, and who touches one meanwhile waits.",
+        "The kernel also moves locked pages when it compacts memory, and a thread that touches such a page waits.",
         "sysctl -w vm.compact_unevictable_allowed=0",
     ),
     (
         "pages between nodes",
         "proc/sys/kernel/numa_balancing",
-        "The kernel takes pages away for a moment to see which node uses them: each costs a fault.",
+        "The kernel unmaps pages for a moment to see which node uses them: each causes a page fault.",
         "sysctl -w kernel.numa_balancing=0",
     ),
     (
         "merged pages",
         "sys/kernel/mm/ksm/run",
-        "The kernel looks for pages of the same content, and who writes to a merged one waits for a copy.",
+        "The kernel merges pages with the same content, and a thread that writes to a merged page waits for a copy.",
         "echo 0 > /sys/kernel/mm/ksm/run",
     ),
 ];
@@ -57,13 +57,13 @@ fn locked(host: &Host) -> Finding {
         return Finding::good(NAME, "any (CAP_IPC_LOCK)");
     }
     match host.limit("Max locked memory") {
-        None => Finding::unknown(NAME, "the kernel does not tell the limit", "", &[]),
+        None => Finding::unknown(NAME, "the kernel does not report the limit", "", &[]),
         Some(None) => Finding::good(NAME, "any"),
         Some(Some(octets)) if octets >= LOCKED => Finding::good(NAME, format!("{octets} octets")),
         Some(Some(octets)) => Finding::improve(
             NAME,
             format!("{octets} octets"),
-            "Stacks and buffers cannot be locked: a page that was taken away costs an urgent thread a wait for the disk.",
+            "Stacks and buffers cannot be locked: if a page was evicted, an urgent thread waits for the disk.",
             &[
                 "/etc/security/limits.d/oxorb.conf: @realtime - memlock unlimited",
                 "unit of systemd: LimitMEMLOCK=infinity",
@@ -83,12 +83,12 @@ fn huge_pages(host: &Host) -> Finding {
         Some(setting) if setting.contains("[always]") => Finding::improve(
             NAME,
             "always",
-            "The kernel moves pages together in the background, and a thread that touches one meanwhile waits.",
+            "The kernel compacts memory in the background, and a thread that touches a page being moved waits.",
             &["echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"],
         )
         .by([Change::write(ENABLED, "madvise")]),
         Some(setting) if setting.contains("[madvise]") => {
-            Finding::good(NAME, "where a program asks")
+            Finding::good(NAME, "where a program asks for them")
         }
         Some(_) => Finding::good(NAME, "never"),
     }
@@ -103,10 +103,10 @@ fn swap(host: &Host) -> Option<Finding> {
             Finding::improve(
                 NAME,
                 "on",
-                "Memory that is not locked may be on a disk.",
+                "Memory that is not locked may be swapped to a disk.",
                 &["swapoff -a"],
             )
-            .left("is left to you: memory may not suffice for what is swapped out"),
+            .left("must be changed by hand: the memory may not suffice for the pages that are swapped out"),
         ),
     }
 }

@@ -30,9 +30,10 @@ use oxorb_terminal::output::{
 /// Arguments of `oxorb doctor`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Reads /proc and /sys, and changes nothing without --apply. A cure is a command to be run as root, or a word for the \
-    command line of the kernel. docs/doctor.md says more of each.\n\nExamples:\n  oxorb doctor\n  oxorb doctor --check --format json\n  \
-    oxorb doctor --root /mnt/copy-of-another-host\n  oxorb doctor --measure --plot wakeups.svg\n  oxorb doctor --apply -- ./server\n  \
+    after_help = "Reads /proc and /sys, and changes nothing without --apply. Each remedy is a command to run as root, \
+    or a parameter for the kernel's command line. docs/doctor.md explains each finding.\n\nExamples:\n  \
+    oxorb doctor\n  oxorb doctor --check --format json\n  oxorb doctor --root /mnt/copy-of-another-host\n  \
+    oxorb doctor --measure --plot wakeups.svg\n  oxorb doctor --apply -- ./server\n  \
     oxorb doctor --apply --measure --seconds 30"
 )]
 pub(crate) struct Args {
@@ -47,7 +48,7 @@ pub(crate) struct Args {
     only: Vec<String>,
     #[command(flatten)]
     measure: measure::MeasureArgs,
-    /// Apply the cures that can be reverted; revert them when COMMAND or the measurement ends, or a signal arrives
+    /// Apply the remedies that can be reverted; revert them when COMMAND or the measurement ends, or a signal arrives
     #[arg(long)]
     apply: bool,
     /// Leave the changes of --apply in place, to be reverted by --undo
@@ -84,7 +85,7 @@ pub(crate) fn run(args: Args) -> Done {
     if !args.root.join("proc").is_dir() {
         let root = args.root.display();
         return Err(because(format!(
-            "{root} has no directory proc: --root takes the directory in which proc and sys of a host lie"
+            "{root} has no directory proc: --root expects the directory that contains proc and sys of a host"
         )));
     }
     let record = args.record.clone();
@@ -109,7 +110,7 @@ pub(crate) fn run(args: Args) -> Done {
         let names: Vec<&str> =
             Report::of(&Host::at(args.root)).findings.iter().map(|it| it.name).collect();
         return Err(because(format!(
-            "no finding is called {unknown:?}; there are {}",
+            "there is no finding {unknown:?}; the findings are {}",
             names.join(", ")
         )));
     }
@@ -162,7 +163,7 @@ fn meanwhile(
         None if args.keep || args.measure.is_asked() => Ok(()),
         None => {
             if args.format == Format::Text {
-                print("They are taken back at the end: Ctrl-C, or SIGTERM.\n")?;
+                print("They are undone when the command ends: Ctrl-C, or SIGTERM.\n")?;
             }
             ends.wait();
             Ok(())
@@ -183,7 +184,7 @@ impl std::fmt::Display for Applied {
         steps(f, "made", &self.made, &self.left)?;
         let (made, left) = (self.made.len(), self.left.len());
         let record = self.record.display();
-        writeln!(f, "\n{made} changes, {left} left; {record} says what was before")
+        writeln!(f, "\n{made} changes made, {left} not made; {record} contains the previous values")
     }
 }
 
@@ -191,7 +192,7 @@ impl std::fmt::Display for Undone {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         steps(f, "undone", &self.undone, &self.left)?;
         let (undone, left) = (self.undone.len(), self.left.len());
-        writeln!(f, "\n{undone} changes are taken back, {left} left")
+        writeln!(f, "\n{undone} changes undone, {left} not undone")
     }
 }
 

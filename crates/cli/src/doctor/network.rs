@@ -37,11 +37,12 @@ fn polling(host: &Host, devices: &[&String]) -> Finding {
         |name: &&&String| host.number(&format!("{DEVICES}/{name}/threaded")) == Some(0);
     let slow: Vec<&str> = devices.iter().filter(unthreaded).map(|it| it.as_str()).collect();
     match slow.first() {
-        None => Finding::good(NAME, "threads of their own take them"),
+        None => Finding::good(NAME, "dedicated threads process them"),
         Some(first) => Finding::improve(
             NAME,
-            format!("taken in software interrupts: {}", slow.join(" ")),
-            "Packets of bulk and of urgent calls delay each other and any thread of that processor. Threads have a priority.",
+            format!("processed in software interrupts: {}", slow.join(" ")),
+            "Packets of bulk and urgent calls delay each other and every thread on that processor. Dedicated threads \
+             have a priority.",
             &[
                 &format!("echo 1 > /sys/class/net/{first}/threaded"),
                 &format!("napi = \"{first}\" of a lane, which gives the threads its priority"),
@@ -75,16 +76,16 @@ fn napi(host: &Host, devices: &[&String]) -> Vec<(i32, String, i32)> {
 }
 
 fn threads(host: &Host, devices: &[&String]) -> Option<Finding> {
-    const NAME: &str = "priority of the threads that take packets";
+    const NAME: &str = "priority of the threads that process packets";
     let all = napi(host, devices);
     let plain: Vec<_> = all.iter().filter(|(_, _, priority)| *priority == 0).collect();
     let first = all.first()?;
     Some(match plain.first() {
-        None => Finding::good(NAME, format!("{} and others of real time", first.2)),
+        None => Finding::good(NAME, format!("{} and other real-time threads", first.2)),
         Some((id, name, _)) => Finding::improve(
             NAME,
-            format!("{} of {} in SCHED_OTHER, {name} for one", plain.len(), all.len()),
-            "Any busy thread of real-time priority keeps packets of urgent calls from being taken.",
+            format!("{} of {} in SCHED_OTHER, for example {name}", plain.len(), all.len()),
+            "Any busy thread with real-time priority delays the packets of urgent calls.",
             &[&format!("chrt -f -p {PRIORITY} {id}, for each")],
         )
         .by(plain.iter().map(|(id, ..)| Change::Schedule { thread: *id, priority: PRIORITY })),
@@ -94,19 +95,20 @@ fn threads(host: &Host, devices: &[&String]) -> Option<Finding> {
 /// Returns the finding on busy polling by reads of a lane.
 fn busy(host: &Host) -> Finding {
     const NAME: &str = "busy polling";
-    const MEANS: &str = "Reads of lanes with busy_poll wait for the device's interrupt and a switch to their thread instead.";
+    const MEANS: &str = "Without busy polling, reads of lanes with busy_poll wait for the device's interrupt and a \
+                         switch to their thread.";
     if host.is_capable(CAP_NET_ADMIN) {
-        return Finding::good(NAME, "as lanes say (CAP_NET_ADMIN)");
+        return Finding::good(NAME, "as configured for each lane (CAP_NET_ADMIN)");
     }
     match host.number("proc/sys/net/core/busy_read") {
-        None => Finding::good(NAME, "the kernel has none, so no lane can wait for it"),
+        None => Finding::good(NAME, "the kernel does not support it, so no lane can use it"),
         Some(0) => Finding::improve(
             NAME,
-            "needs a privilege, but for the newest kernels",
+            "needs a privilege, except on the newest kernels",
             MEANS,
             &[
                 "container: --cap-add NET_ADMIN",
-                "sysctl -w net.core.busy_read=50, which has all sockets of the host poll",
+                "sysctl -w net.core.busy_read=50, which makes all sockets of the host poll",
             ],
         )
         .left(NEEDS_OWNER),
@@ -126,11 +128,11 @@ fn moderation(host: &Host, devices: &[&String]) -> Option<Finding> {
     }
     let (most, device) = *all.iter().max()?;
     Some(match most {
-        0 => Finding::good(NAME, "not by the kernel (ethtool -c shows what the device does)"),
+        0 => Finding::good(NAME, "not by the kernel (ethtool -c shows the settings of the device)"),
         _ => Finding::improve(
             NAME,
-            format!("{device} keeps them for up to {most} ns"),
-            "A packet waits for others before anybody sees it.",
+            format!("{device} holds them back for up to {most} ns"),
+            "A packet waits for further packets before the system processes it.",
             &[
                 &format!("echo 0 > /sys/class/net/{device}/gro_flush_timeout"),
                 &format!("ethtool -C {device} adaptive-rx off rx-usecs 0"),
@@ -146,7 +148,8 @@ fn moderation(host: &Host, devices: &[&String]) -> Option<Finding> {
 /// Returns the finding on queueing disciplines: the order in which packets leave.
 fn queueing(host: &Host, devices: &[&String]) -> Option<Finding> {
     const NAME: &str = "leaving packets";
-    const MEANS: &str = "Packets of urgent calls wait behind those of others where the link is slower than the host.";
+    const MEANS: &str =
+        "Packets of urgent calls wait behind other packets if the link is slower than the host.";
     let by_priority = |kind: &str| BY_PRIORITY.contains(&kind);
     let Some(queues) = host.queues() else {
         let device = devices.first()?;
@@ -162,7 +165,7 @@ fn queueing(host: &Host, devices: &[&String]) -> Option<Finding> {
                 MEANS,
                 &[&format!("tc qdisc replace dev {device} root pfifo_fast")],
             )
-            .left("cannot be seen: tc (iproute2) tells what each device has"),
+            .left("cannot be determined: tc (iproute2) shows the queue of each device"),
         });
     };
     let of = |device: &str| -> Vec<&Queue> {
@@ -200,6 +203,6 @@ fn queueing(host: &Host, devices: &[&String]) -> Option<Finding> {
             &[&format!("tc qdisc replace dev {first} root pfifo_fast")],
         )
         .by(changes)
-        .left("was set up by somebody, and is left to you"),
+        .left("was configured explicitly, and must be changed by hand"),
     )
 }

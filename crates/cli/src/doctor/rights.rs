@@ -29,7 +29,7 @@ fn memory(groups: &ControlGroups) -> Option<Finding> {
         (Some(MemoryLimit { octets, file }), _) => Finding::improve(
             NAME,
             format!("slowed down above {octets} octets ({file})"),
-            "Above the limit every thread of the group has to give back memory before it goes on, urgent or not.",
+            "Above the limit, every thread of the group must reclaim memory before it continues, urgent or not.",
             &["unit of systemd: MemoryHigh=infinity", "container: no --memory-reservation"],
         )
         .left(NEEDS_OWNER),
@@ -52,7 +52,7 @@ fn processors(host: &Host, groups: &ControlGroups) -> Option<Finding> {
         false => Finding::improve(
             NAME,
             format!("not the isolated {}", lacks.join(",")),
-            "Lanes cannot be bound to the processors that were kept free for them.",
+            "Lanes cannot be bound to the processors that are reserved for them.",
             &["unit of systemd: AllowedCPUs=", "container: --cpuset-cpus"],
         )
         .left(NEEDS_OWNER),
@@ -62,7 +62,7 @@ fn processors(host: &Host, groups: &ControlGroups) -> Option<Finding> {
 fn priority(host: &Host) -> Finding {
     const NAME: &str = "real-time priority";
     const MEANS: &str =
-        "Lanes run as ordinary threads, and their order is the order of their ports alone.";
+        "Lanes run as ordinary threads, so their separate ports are all that distinguishes them.";
     const CURES: [&str; 3] = [
         "/etc/security/limits.d/oxorb.conf: @realtime - rtprio 99",
         "unit of systemd: LimitRTPRIO=99",
@@ -72,14 +72,14 @@ fn priority(host: &Host) -> Finding {
         return Finding::good(NAME, "1 to 99 (CAP_SYS_NICE)");
     }
     match host.limit("Max realtime priority") {
-        None => Finding::unknown(NAME, "the kernel does not tell the limit", MEANS, &CURES),
+        None => Finding::unknown(NAME, "the kernel does not report the limit", MEANS, &CURES),
         Some(None) => Finding::good(NAME, "1 to 99"),
         Some(Some(0)) => Finding::improve(NAME, "none", MEANS, &CURES).left(NEEDS_OWNER),
         Some(Some(most)) if most >= 99 => Finding::good(NAME, "1 to 99"),
         Some(Some(most)) => Finding::improve(
             NAME,
             format!("1 to {most}"),
-            "Lanes of higher native priorities are not given theirs.",
+            "Lanes with higher native priorities do not get them.",
             &CURES,
         )
         .left(NEEDS_OWNER),
@@ -94,10 +94,10 @@ fn quota(groups: &ControlGroups) -> Option<Finding> {
         Some(TimeLimit { time, period }) => Finding::improve(
             NAME,
             format!("{} us of each {} us", time.as_micros(), period.as_micros()),
-            "All ordinary threads of the group stop when its time is used up.",
+            "All ordinary threads of the group stop when the group's time is used up.",
             &[
                 "unit of systemd: CPUQuota= (empty)",
-                "container: no limit of processors, but a set of them (--cpuset-cpus)",
+                "container: a set of processors (--cpuset-cpus) instead of a limit",
             ],
         )
         .left(NEEDS_OWNER),

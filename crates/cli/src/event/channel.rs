@@ -42,7 +42,8 @@ impl ChannelArgs {
     pub(super) fn connect_by(&self, orb: &Orb) -> Result<Channel, Failed> {
         let object = self.find(orb).map_err(|why| {
             because(format!(
-                "{why}\nwhere is the event channel? Say it with --at URL or -ORBInitRef {INITIAL_NAME}=URL; `oxorb event serve` starts one"
+                "{why}\nno event channel was found. Specify one with --at URL or -ORBInitRef {INITIAL_NAME}=URL; \
+                 `oxorb event serve` starts one"
             ))
         })?;
         Ok(Channel { orb: orb.clone(), object })
@@ -141,7 +142,7 @@ pub(super) fn end_of_process() -> Result<Receiver<()>, Failed> {
 }
 
 fn nil() -> Failed {
-    because("the event channel answered with a nil reference: it serves no consumers or suppliers")
+    because("the event channel returned a nil reference: it accepts no consumers or suppliers")
 }
 
 /// Returns an event with only a type and a source.

@@ -221,7 +221,7 @@ impl Consumer {
         match self.gaps.map_or(0, |gaps| gaps.lost()) {
             0 => Ok(()),
             lost => Err(because(format!(
-                "{lost} numbered events did not come: `oxorb event stat` shows which consumers lose events, and why"
+                "{lost} numbered events did not arrive: `oxorb event stat` shows which consumers lose events, and why"
             ))),
         }
     }
@@ -256,7 +256,8 @@ fn stop(wake: SyncSender<Message>) -> Result<Arc<AtomicBool>, Failed> {
 
 /// Parses a number of seconds.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    let seconds: f64 =
+        text.parse().map_err(|_| "expected a time in seconds, such as 0.5".to_owned())?;
     time(seconds)
 }
 

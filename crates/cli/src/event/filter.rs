@@ -39,7 +39,7 @@ pub(super) fn parse(text: &str) -> Result<Filter, String> {
             () if before.ends_with("type") => type_number(part)?,
             () if before.ends_with("source") => source_number(part)?,
             () => {
-                let place = "stands behind type== or source==, or != in the place of ==";
+                let place = "is allowed only after type==, source==, type!= or source!=";
                 return Err(format!("filter: the name {part:?} {place}"));
             }
         };

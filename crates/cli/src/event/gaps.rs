@@ -74,14 +74,14 @@ pub(super) fn told_gap(format: Format, event: &Event, gap: Gap) -> Done {
         })),
         (Format::Text, Gap::Lost { first, events }) => {
             anstream::eprintln!(
-                "{BAD}gap{BAD:#} in {kind}/{source}: {events} events from number {first} on did not come"
+                "{BAD}gap{BAD:#} in {kind}/{source}: {events} events from number {first} on did not arrive"
             );
             Ok(())
         }
         (Format::Text, Gap::Back { due, came }) => {
             anstream::eprintln!(
-                "{BAD}back{BAD:#} in {kind}/{source}: number {came} came where {due} was due: its publisher began anew, or it \
-                 came late or twice"
+                "{BAD}back{BAD:#} in {kind}/{source}: number {came} arrived where {due} was expected: the publisher \
+                 restarted, or the event arrived late or twice"
             );
             Ok(())
         }

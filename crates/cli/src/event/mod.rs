@@ -5,8 +5,10 @@ macro_rules! manual {
     ($text:literal) => {
         concat!(
             $text,
-            "\n\nSettings of the ORB, as -ORBInitRef NAME=URL, may stand anywhere: docs/config.md. Channels: docs/events.md.\n\n\
-             Exit status: 0 done, or ended by a signal, 1 it failed (one message on standard error says why), 2 wrong usage."
+            "\n\nSettings of the ORB, as -ORBInitRef NAME=URL, may be at any position: docs/config.md. Channels: \
+             docs/events.md.\n\n\
+             Exit status: 0 done, or ended by a signal, 1 failed (a message on standard error gives the reason), 2 \
+             wrong usage."
         )
     };
 }

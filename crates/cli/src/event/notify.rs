@@ -103,7 +103,7 @@ impl fmt::Display for Notify {
         let urls = urls(self.channel.reference(), &self.name).join(" ");
         write!(f, "serving the Notification Service at {urls}")?;
         match &self.store {
-            Some(store) => writeln!(f, ", with what {} keeps", store.display()),
+            Some(store) => writeln!(f, ", with the state stored in {}", store.display()),
             None => writeln!(f),
         }
     }

@@ -74,7 +74,8 @@ impl Presence {
                         Ok(())
                     }
                     Ok(true) => self.lost(
-                        "it does not know this consumer any more: it was restarted, or let it go",
+                        "the channel no longer has this consumer: the channel was restarted, or disconnected the \
+                         consumer",
                     ),
                     Err(why) => self.lost(&why.to_string()),
                 }
@@ -97,7 +98,7 @@ impl Presence {
         };
         self.state = State::Lost(Instant::now(), why.to_owned(), before);
         let Some(_) = self.reconnect else {
-            return Err(self.gone(why, "--reconnect 0 looks for it until it is back"));
+            return Err(self.gone(why, "--reconnect 0 tries until the channel is available again"));
         };
         // Deactivate the consumer, because events that the channel has already written may still arrive, in any order,
         // over connections that its ORB dropped.
@@ -125,7 +126,7 @@ impl Presence {
                     }
                     Format::Text => {
                         anstream::eprintln!(
-                            "reconnected after {seconds:.1} s; events of that time did not come"
+                            "reconnected after {seconds:.1} s; events pushed in between were not received"
                         );
                         Ok(())
                     }
@@ -133,7 +134,7 @@ impl Presence {
             }
             (Err(_), Some(Reconnect::Within(limit))) if missed >= limit => Err(self.gone(
                 why,
-                &format!("it was looked for during {} s (--reconnect)", limit.as_secs_f64()),
+                &format!("reconnecting failed for {} s (--reconnect)", limit.as_secs_f64()),
             )),
             (Err(_), _) => Ok(()),
         }

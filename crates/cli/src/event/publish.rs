@@ -19,15 +19,14 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 /// Arguments of `oxorb event pub`.
 #[derive(clap::Args)]
 #[command(
-    after_help = manual!("A VALUE is JSON (docs/json.md). Without --as it is a plain value or names its type: {\"type\": \"short\", \
-    \"value\": 5}. With --as it is of that type, whose IDL --idl names. It becomes the any of the event, or with --payload \
-    its payload. Names of types and sources stand for the numbers that publishers and subscribers of oxorb-event give \
-    them. Events are stamped with the time of their creation, by which `oxorb event sub --latency` measures.\n\n\
-    Examples:\n  \
-    oxorb event pub --type 17 --source 3\n  \
-    oxorb event pub --type level --source 'tank 1' --idl plant.idl --as plant::Level --payload '{\"cm\": 12}'\n  \
-    oxorb event pub --type 17 --source 3 --idl plant.idl --as plant::Level '{\"cm\": 12}'\n  \
-    oxorb event pub --type 17 --source 3 --rate 20 --count 1000 42\n  \
+    after_help = manual!("A VALUE is JSON (docs/json.md). Without --as it is a plain value or names its type: \
+    {\"type\": \"short\", \"value\": 5}. With --as it has that type, whose IDL file --idl names. The value becomes the \
+    any of the event, or with --payload its payload. Names of event types and sources are converted to the numbers \
+    that publishers and subscribers of oxorb-event use. Events carry their creation time, which `oxorb event sub \
+    --latency` uses for its measurement.\n\n\
+    Examples:\n  oxorb event pub --type 17 --source 3\n  oxorb event pub --type level --source 'tank 1' --idl \
+    plant.idl --as plant::Level --payload '{\"cm\": 12}'\n  oxorb event pub --type 17 --source 3 --idl plant.idl --as \
+    plant::Level '{\"cm\": 12}'\n  oxorb event pub --type 17 --source 3 --rate 20 --count 1000 42\n  \
     producer | oxorb event pub --type 18 --source 1 --idl plant.idl --as plant::Level -")
 )]
 pub(crate) struct Args {
@@ -113,7 +112,7 @@ impl Supplier<'_> {
 fn push_all(args: &Args, types: &ValueTypes, to: &mut Supplier<'_>, end: &Receiver<()>) -> Done {
     let make = |text: &str, place: &str| -> Result<Event, Failed> {
         let json: Value = serde_json::from_str(text)
-            .map_err(|error| because(format!("{place}: this is no JSON: {error}")))?;
+            .map_err(|error| because(format!("{place}: this is not JSON: {error}")))?;
         let mut event = event_of(args.kind, args.source);
         event.header.ttl = args.ttl;
         event.data = types
@@ -177,7 +176,7 @@ fn lines() -> impl Iterator<Item = std::io::Result<String>> {
         match std::io::Read::take(&mut input, most).read_line(&mut line) {
             Ok(0) => None,
             Ok(octets) if octets as u64 == most => Some(Err(std::io::Error::other(format!(
-                "a value has {} octets at most, and this is longer",
+                "a value can have at most {} octets, and this one is longer",
                 input::MOST_OCTETS
             )))),
             Ok(_) if std::mem::take(&mut first) => Some(Ok(input::without_mark(line))),
@@ -218,6 +217,6 @@ fn rate(text: &str) -> Result<Duration, String> {
     let rate: f64 = text.parse().map_err(|_| "expected a number of events a second".to_owned())?;
     match rate > 0.0 {
         true => consumer::time(1.0 / rate),
-        false => Err("a rate is above 0".to_owned()),
+        false => Err("a rate must be greater than 0".to_owned()),
     }
 }

@@ -19,14 +19,14 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
 /// Arguments of `oxorb event record`.
 #[derive(clap::Args)]
 #[command(
-    after_help = manual!("Foxglove, PlotJuggler and the mcap tools open the file: each type and source has a topic /TYPE/SOURCE, with \
-    values as CDR and their IDL as schema. Values come with their type in the any of an event; payloads have none, so that \
-    --idl, --as and --payload name it, or they are recorded as octets. An event that the format has no place for is left \
-    out, counted and told. The file is written twice a second: what is on disk when the process is killed can be read. \
-    SIGINT (Ctrl-C) and SIGTERM finish it with its indexes.\n\nExamples:\n  \
-    oxorb event record run.mcap\n  \
-    oxorb event record run.mcap 'type==17' --duration 60\n  \
-    oxorb event record run.mcap --idl plant.idl --as plant::Level --payload")
+    after_help = manual!("Foxglove, PlotJuggler and the mcap tools open the file: each type and source has a topic \
+    /TYPE/SOURCE, with values as CDR and their IDL as schema. The any of an event contains the type of its value. \
+    Payloads contain no type: specify it with --idl, --as and --payload, otherwise payloads are recorded as octets. \
+    Events that the format cannot represent are omitted, counted and reported. The file is written twice a second: if \
+    the process is killed, the events written so far can be read. On SIGINT (Ctrl-C) and SIGTERM the command completes \
+    the file with its indexes.\n\nExamples:\n  oxorb event record run.mcap\n  \
+    oxorb event record run.mcap 'type==17' --duration 60\n  oxorb event record run.mcap --idl plant.idl --as \
+    plant::Level --payload")
 )]
 pub(crate) struct Args {
     /// File to write; must not exist unless --force is given
@@ -138,7 +138,7 @@ impl Recording {
         };
         let opened = opened.map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                because(format!("{file}: the file exists; --force writes over it"))
+                because(format!("{file}: the file exists; --force overwrites it"))
             }
             _ => because(format!("{file}: {error}")),
         })?;

@@ -20,11 +20,10 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
 /// Arguments of `oxorb event replay`.
 #[derive(clap::Args)]
 #[command(
-    after_help = manual!("Events are pushed in the order of the file, at the times they were recorded at, with a new time of \
-    creation. A recording that ends early, as of a process that was killed, is replayed up to where it ends. A message that \
-    cannot be read as the event that its topic says is left out, counted and told.\n\nExamples:\n  \
-    oxorb event replay run.mcap\n  \
-    oxorb event replay run.mcap --speed 10\n  \
+    after_help = manual!("Events are pushed in the order of the file, with the recorded intervals between them and \
+    with a new creation time. An incomplete recording, such as that of a killed process, is replayed up to its end. \
+    Messages that cannot be decoded as events of their topic are omitted, counted and reported.\n\nExamples:\n  \
+    oxorb event replay run.mcap\n  oxorb event replay run.mcap --speed 10\n  \
     oxorb event replay run.mcap --step --at corbaloc::host:2811/EventService")
 )]
 pub(crate) struct Args {
@@ -175,17 +174,17 @@ fn told(args: &Args, replayed: &Replayed, ending: Option<&Ending>) -> Done {
             print(format_args!("replayed {events} events\n"))?;
             if *skipped > 0 {
                 anstream::eprintln!(
-                    "{BAD}skipped{BAD:#} {skipped} messages of topics that are not of events"
+                    "{BAD}skipped{BAD:#} {skipped} messages of topics that contain no events"
                 );
             }
             if let Some(first) = first_unreadable {
                 anstream::eprintln!(
-                    "{BAD}left out{BAD:#} {unreadable} messages that cannot be read; the first: {}",
+                    "{BAD}left out{BAD:#} {unreadable} messages that cannot be decoded; the first: {}",
                     Printable(first)
                 );
             }
             if cut_off {
-                anstream::eprintln!("the recording was not finished: the file ends in the middle");
+                anstream::eprintln!("the recording is incomplete: the file ends within a record");
             }
             Ok(())
         }
@@ -195,6 +194,6 @@ fn told(args: &Args, replayed: &Replayed, ending: Option<&Ending>) -> Done {
 fn speed(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(speed) if speed >= 0.0 && speed.is_finite() => Ok(speed),
-        _ => Err("expected a number from 0".to_owned()),
+        _ => Err("expected a number, 0 or greater".to_owned()),
     }
 }

@@ -30,16 +30,15 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 /// Arguments of `oxorb event serve`.
 #[derive(clap::Args)]
 #[command(
-    after_help = manual!("Suppliers and consumers of TAO's real-time event service use it as it is: each channel is an object \
-    RtecEventChannelAdmin::EventChannel, at corbaloc::HOST:PORT/NAME. `oxorb event ls` and `stat` show who is connected.\n\n\
-    Examples:\n  \
-    oxorb event serve --port 2811\n  \
-    oxorb event serve --queue 64 --when-full keep-latest\n  \
-    oxorb event serve --port 2811 --notify=EventChannel\n  \
-    oxorb event serve --scheduler corbaloc::host:2813/ScheduleService --beyond-rate refuse\n  \
-    oxorb event serve --port 2811 --notify=EventChannel --store /var/lib/oxorb/events\n  \
-    oxorb event serve --bind -ORBInitRef NameService=corbaloc::host:2809/NameService\n  \
-    oxorb event serve --host 0.0.0.0 --port 2811 sensors alarms -ORBAccess 'allow 10.0.0.0/8'")
+    after_help = manual!("Suppliers and consumers of TAO's real-time event service can use the channels without \
+    changes: each channel is an object RtecEventChannelAdmin::EventChannel, at corbaloc::HOST:PORT/NAME. `oxorb event \
+    ls` and `stat` show who is connected.\n\n\
+    Examples:\n  oxorb event serve --port 2811\n  oxorb event serve --queue 64 --when-full keep-latest\n  \
+    oxorb event serve --port 2811 --notify=EventChannel\n  oxorb event serve --scheduler \
+    corbaloc::host:2813/ScheduleService --beyond-rate refuse\n  oxorb event serve --port 2811 --notify=EventChannel \
+    --store /var/lib/oxorb/events\n  oxorb event serve --bind -ORBInitRef \
+    NameService=corbaloc::host:2809/NameService\n  oxorb event serve --host 0.0.0.0 --port 2811 sensors alarms \
+    -ORBAccess 'allow 10.0.0.0/8'")
 )]
 pub(crate) struct Args {
     /// Names of the channels
@@ -222,11 +221,7 @@ pub(super) fn run(args: &Args) -> Done {
             WhenDestroyed::Renew => {
                 args.serve(&orb, &name, service.as_ref(), &tell).map(|served| {
                     channels.put(&name, served);
-                    say(
-                        args.format,
-                        &name,
-                        "a new channel is served in its place (--when-destroyed renew)",
-                    );
+                    say(args.format, &name, "a new channel replaces it (--when-destroyed renew)");
                 })
             }
             WhenDestroyed::End => {
@@ -249,8 +244,8 @@ pub(super) fn run(args: &Args) -> Done {
 }
 
 /// Message for a server that ends because its clients destroyed all channels.
-const ALL_DESTROYED: &str = "clients destroyed every channel, so that nothing is served any more; \
-    --when-destroyed renew serves a new one in the place of each";
+const ALL_DESTROYED: &str = "clients destroyed every channel, so there is nothing left to serve; --when-destroyed \
+    renew replaces each destroyed channel by a new one";
 
 /// Removes every name and reference by which clients find a destroyed channel.
 fn withdraw(format: Format, orb: &Orb, name: &str, served: &Served, names: Option<&Names>) {
@@ -308,7 +303,7 @@ impl Args {
         };
         if self.names.contains(name) {
             return Err(because(format!(
-                "{name} is a real-time channel already: --notify=NAME takes another name"
+                "{name} is already the name of a real-time channel: choose another name with --notify=NAME"
             )));
         }
         let settings = Settings {
@@ -352,8 +347,8 @@ impl Args {
 fn bind(orb: &Orb, served: &[(String, Served)], notify: Option<&Notify>) -> Result<Names, Failed> {
     let names = crate::name::usual(orb).map_err(|error| {
         because(format!(
-            "{error}\nthe channels cannot be bound: where is the name server? Say it with -ORBInitRef NameService=URL; \
-             `oxorb name serve` starts one"
+            "{error}\nthe channels cannot be bound, because no name server was found. Specify one with -ORBInitRef \
+             NameService=URL; `oxorb name serve` starts one"
         ))
     })?;
     for (name, served) in served {

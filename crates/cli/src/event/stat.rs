@@ -24,12 +24,12 @@ use oxorb_terminal::output::{
 /// Arguments of `oxorb event ls`.
 #[derive(clap::Args)]
 #[command(
-    after_help = manual!("Suppliers with the events that they pushed; consumers with what was delivered, waits, and was dropped, by \
-    its cause, and the p50, p99 and longest time of events from their arrival at the channel to the end of their delivery. Of a \
-    Notification Service, what its queues delivered, hold and dropped, and the memory of its filters. For \
-    servers of `oxorb event serve`: other event services do not tell.\n\nExamples:\n  \
-    oxorb event ls\n  \
-    oxorb event ls --at corbaloc::host:2811/EventService --format json")
+    after_help = manual!("Lists suppliers with the numbers of events that they pushed. Lists consumers with the \
+    numbers of events that were delivered, are waiting, and were dropped by cause, and the p50, p99 and maximum time \
+    from the arrival of an event at the channel to the end of its delivery. For a Notification Service, the command \
+    lists the events that its queues delivered, hold and dropped, and the memory of its filters. It works with servers \
+    started by `oxorb event serve`: other event services do not report these numbers.\n\nExamples:\n  \
+    oxorb event ls\n  oxorb event ls --at corbaloc::host:2811/EventService --format json")
 )]
 pub(crate) struct ListArgs {
     #[command(flatten)]
@@ -42,11 +42,11 @@ pub(crate) struct ListArgs {
 /// Arguments of `oxorb event stat`.
 #[derive(clap::Args)]
 #[command(
-    after_help = manual!("Events a second of every supplier and consumer, and the p50, p99 and longest time of events from their \
-    arrival at the channel to the end of their delivery, since the look before; events that wait for a consumer, and drops by \
-    their cause; totals are those of `oxorb event ls`. Percentiles are at most a sixteenth too large. For servers of `oxorb event serve`: other event \
-    services do not tell.\n\nExamples:\n  \
-    oxorb event stat --at corbaloc::host:2811/EventService\n  \
+    after_help = manual!("Shows for every supplier and consumer the events per second since the previous interval, and \
+    the p50, p99 and maximum time from the arrival of an event at the channel to the end of its delivery. Also shows \
+    the events that wait for a consumer, and the drops by cause; `oxorb event ls` shows totals. Percentiles are at \
+    most a sixteenth too large. The command works with servers started by `oxorb event serve`: other event services do \
+    not report these numbers.\n\nExamples:\n  oxorb event stat --at corbaloc::host:2811/EventService\n  \
     oxorb event stat --interval 0.5 --count 20 --format json")
 )]
 pub(crate) struct WatchArgs {
@@ -114,8 +114,8 @@ impl Server {
         let ior = channel.object().reference().ior();
         let profile = ior.iiop_profiles().next();
         let endpoint = profile.as_ref().and_then(|profile| profile.endpoints().first().cloned());
-        let endpoint =
-            endpoint.ok_or_else(|| because("the channel has no IIOP endpoint to ask at"))?;
+        let endpoint = endpoint
+            .ok_or_else(|| because("the channel has no IIOP endpoint that could be queried"))?;
         let url = format!("corbaloc::{endpoint}/{OBJECT}");
         let object = channel.orb().string_to_object(&url).map_err(because)?;
         Ok(Server { object: EventStatisticsRef::from_ref(object.reference().clone()), url })
@@ -124,7 +124,8 @@ impl Server {
     fn states(&self) -> Result<States, Failed> {
         let silent = |why| {
             because(format!(
-                "{} does not tell who is connected: {why}\nservers of `oxorb event serve` tell; other event services do not",
+                "{} does not report its suppliers and consumers: {why}\n\
+                 servers started by `oxorb event serve` report them; other event services do not",
                 self.url
             ))
         };

@@ -16,13 +16,12 @@ use oxorb_terminal::statistics::{Latencies, Percentiles, Time};
 /// Arguments of `oxorb event sub`.
 #[derive(clap::Args)]
 #[command(
-    after_help = manual!("Each event is printed with its type, source and value. With --latency the time from the creation of an \
-    event to its arrival is measured instead, by the clock of each host: of suppliers on other hosts it tells how their \
-    clocks differ. Ends in order on SIGINT (Ctrl-C) and SIGTERM.\n\nExamples:\n  \
-    oxorb event sub 'type==17 && source!=3'\n  \
-    oxorb event sub --at corbaloc::host:2811/EventService --format json\n  \
-    oxorb event sub --idl plant.idl --as plant::Level --payload 'type==17'\n  \
-    oxorb event sub --latency --duration 10")
+    after_help = manual!("Each event is printed with its type, source and value. With --latency the command measures \
+    the time from the creation of an event to its arrival instead. Each host uses its own clock, so times of suppliers \
+    on other hosts include the difference of the clocks. SIGINT (Ctrl-C) and SIGTERM end the command in an orderly \
+    way.\n\nExamples:\n  oxorb event sub 'type==17 && source!=3'\n  oxorb event sub --at \
+    corbaloc::host:2811/EventService --format json\n  oxorb event sub --idl plant.idl --as plant::Level --payload \
+    'type==17'\n  oxorb event sub --latency --duration 10")
 )]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -63,7 +62,8 @@ pub(super) fn run(args: &Args) -> Done {
 pub(super) fn told_missed(format: Format, missed: u64) -> Done {
     match format {
         Format::Text => anstream::eprintln!(
-            "{BAD}missed{BAD:#} {missed} events: they came faster than they were written (--queue holds more)"
+            "{BAD}missed{BAD:#} {missed} events: they arrived faster than they could be written (a larger --queue \
+             holds more)"
         ),
         Format::Json => print_line(&json!({"event": "missed", "events": missed}))?,
     }

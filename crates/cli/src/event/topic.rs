@@ -100,7 +100,7 @@ pub(super) fn to_event(topic: &Topic, message: &[u8]) -> Result<Option<Event>, S
         return Ok(Some(event));
     }
     let text = topic.metadata.get(TYPE_CODE);
-    let ty = type_code(text.ok_or("its topic does not say the type of the values")?)?;
+    let ty = type_code(text.ok_or("its topic does not state the type of the values")?)?;
     let value = decode(cdr, &ty, order)?;
     match place {
         Some(PAYLOAD) => event.data.payload = to_payload(&value, &ty)?,

@@ -29,7 +29,9 @@ pub(super) fn serve(path: &Path, reading: &Reading, format: Format) -> Done {
     open_names(&gateway, &file, types.as_ref())?;
     gateway.listen()?;
     if file.key.is_none() {
-        warning("the file names no `key`: references of the gateway are valid only until it ends");
+        warning(
+            "the file contains no `key`: references of the gateway are valid only while the gateway runs",
+        );
     }
     for object in &file.objects {
         let name = &object.name;
@@ -86,7 +88,9 @@ pub(super) fn check(path: &Path, reference: &str, reading: &Reading, format: For
             }
             let known = match is_known {
                 true => "known: operations that carry references are decoded",
-                false => "unknown: arguments and results are treated as `unknown` says",
+                false => {
+                    "unknown: arguments and results are treated according to the setting `unknown`"
+                }
             };
             let _ = writeln!(
                 out,
@@ -152,7 +156,7 @@ fn key(file: &GatewayFile) -> Result<SigningKey, Failed> {
     let file = File::open(path).map_err(|error| at(&error))?;
     let mode = file.metadata().map_err(|error| at(&error))?.permissions().mode();
     if mode & 0o027 != 0 {
-        return Err(at(&"every user can use the key, or its group can change it: chmod 600"));
+        return Err(at(&"every user can read the key, or its group can change it: chmod 600"));
     }
     let octets = input::octets_of(file, "a key").map_err(|error| at(&error))?;
     SigningKey::from_octets(&octets).map_err(|error| at(&error))

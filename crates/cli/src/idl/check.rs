@@ -6,9 +6,8 @@ use oxorb_terminal::output::{Done, Failed, Format, print};
 /// Arguments of `oxorb idl check`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Every problem is told in one run, with its place and how to mend it; warnings do not fail \
-        the check.\n\nExamples:\n  oxorb idl check idl/*.idl\n  \
-        oxorb idl check -I /usr/share/idl/omniORB --format json bank.idl"
+    after_help = "One run reports every problem, with its position and a correction; warnings do not fail the check.\n\
+        \nExamples:\n  oxorb idl check idl/*.idl\n  oxorb idl check -I /usr/share/idl/omniORB --format json bank.idl"
 )]
 pub(crate) struct Args {
     #[command(flatten)]

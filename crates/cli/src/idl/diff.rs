@@ -12,8 +12,8 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Failed, Format, STRONG, print, pr
 /// Arguments of `oxorb idl diff`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Each change breaks the wire (peers built with the old IDL may fail), only the mapping \
-        (old source code may not compile), or nothing. Exit status 1 if a change breaks the wire.\n\n\
+    after_help = "Each change breaks wire compatibility (peers built with the old IDL may fail), only the language \
+        mapping (old source code may not compile), or nothing. Exit status 1 if a change breaks the wire.\n\n\
         Example:\n  git show main:idl/bank.idl > /tmp/old.idl && oxorb idl diff /tmp/old.idl idl/bank.idl"
 )]
 pub(crate) struct Args {

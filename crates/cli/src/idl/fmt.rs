@@ -11,8 +11,8 @@ use oxorb_terminal::output::{Done, because, print};
 /// Arguments of `oxorb idl fmt`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Comments, directives and macros stay; files that do not compile can be formatted, too. Files are \
-        UTF-8, or else ISO 8859-1, and stay so.\n\n\
+    after_help = "Comments, directives and macros are preserved. Files that do not compile can also be formatted. \
+        Files are read as UTF-8, or otherwise as ISO 8859-1, and are written in the same encoding.\n\n\
         Examples:\n  oxorb idl fmt idl/*.idl\n  oxorb idl fmt --check idl/*.idl    (in CI)\n  \
         oxorb idl fmt - < bank.idl           (to standard output, for editors)"
 )]

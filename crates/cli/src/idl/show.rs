@@ -10,9 +10,9 @@ use oxorb_terminal::output::{Done, Format, print, print_json};
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  oxorb idl show bank.idl\n  oxorb idl show --format json bank.idl | jq .definitions\n  \
-        oxorb idl show --equivalent component.idl    (IDL3 as the IDL2 that it stands for)\n  \
+        oxorb idl show --equivalent component.idl    (IDL3 as equivalent IDL2)\n  \
         oxorb idl show --implied ami bank.idl        (with reply handlers and sendc_ operations)\n  \
-        oxorb idl show --sizes bank.idl              (how large requests and replies get)"
+        oxorb idl show --sizes bank.idl              (maximum sizes of requests and replies)"
 )]
 pub(crate) struct Args {
     #[command(flatten)]

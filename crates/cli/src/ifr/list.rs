@@ -51,7 +51,7 @@ fn find(repository: &Repository, name: &str) -> Result<EntryId, Failed> {
     let found = found.or_else(|| repository.lookup(Repository::ROOT, name));
     found.ok_or_else(|| {
         because(format!(
-            "the repository does not know {name:?}; `oxorb ifr ls` lists what it knows"
+            "the repository does not contain {name:?}; `oxorb ifr ls` lists its contents"
         ))
     })
 }

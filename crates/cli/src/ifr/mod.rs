@@ -16,7 +16,7 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print};
 pub(crate) enum Command {
     /// Load IDL files into the repository; replaces what an earlier load of the same files stored
     #[command(
-        after_help = "Where two files declare the same name, the one loaded last counts.\n\n\
+        after_help = "If two files declare the same name, the one loaded last takes precedence.\n\n\
         Example:\n  oxorb ifr load -I idl idl/bank.idl && oxorb ifr ls bank && oxorb ifr serve"
     )]
     Load {
@@ -136,7 +136,7 @@ impl Place {
     fn repository(&self) -> Result<Repository, Failed> {
         if !self.store.exists() {
             return Err(because(format!(
-                "there is no store {}; `oxorb ifr load` makes one",
+                "the store {} does not exist; `oxorb ifr load` creates one",
                 self.store.display()
             )));
         }

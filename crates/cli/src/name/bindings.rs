@@ -66,7 +66,7 @@ impl Budget {
             return false;
         }
         if !less(&self.octets, octets) {
-            self.stop(|| format!("they have more than {} MiB", NAMES >> 20));
+            self.stop(|| format!("the names have more than {} MiB", NAMES >> 20));
             return false;
         }
         true
@@ -84,9 +84,9 @@ impl Budget {
         let taken = self.limit - self.names.load(Relaxed);
         match self.stopped.get() {
             None => Ok(()),
-            Some(why) => {
-                Err(because(format!("stopped after {taken} names, others are left out: {why}")))
-            }
+            Some(why) => Err(because(format!(
+                "stopped after {taken} names, further names are omitted: {why}"
+            ))),
         }
     }
 }
@@ -104,7 +104,7 @@ pub(super) fn bindings(
             Err(exception) if found.is_empty() => return Err(exception),
             // Keep the bindings read so far, and record that the others are missing.
             Err(exception) => {
-                budget.stop(|| format!("asking for the next ones: {exception}"));
+                budget.stop(|| format!("reading the next names: {exception}"));
                 break;
             }
         };
@@ -222,7 +222,7 @@ impl Health {
             | SystemExceptionKind::Timeout => match attempts.last() {
                 Some(attempt) => Health::Unreachable(attempt.what.clone()),
                 None if exception.kind == SystemExceptionKind::Timeout => {
-                    Health::Unreachable("no answer in time".to_owned())
+                    Health::Unreachable("no answer within the time limit".to_owned())
                 }
                 // No attempt to connect failed, so a server has sent the exception as a reply.
                 None if exception.kind == SystemExceptionKind::Transient => Health::Alive,
@@ -255,7 +255,7 @@ impl Health {
     pub(super) fn why(&self) -> &str {
         match self {
             Health::Alive => "it answers",
-            Health::Gone => "its server says that there is no such object",
+            Health::Gone => "its server reports that there is no such object",
             Health::Unreachable(why) | Health::Unknown(why) => why,
             Health::Nil => "the name is bound to nil",
         }

@@ -165,7 +165,7 @@ pub(super) fn resolve(args: ResolveArgs) -> Done {
     let text = match args.corbaloc {
         false => found.to_ior(),
         true => found.to_corbaloc().ok_or_else(|| {
-            because("the reference has no IIOP profile, so that there is no corbaloc: for it")
+            because("the reference has no IIOP profile, so it has no corbaloc: URL")
         })?,
     };
     print(format_args!("{text}\n"))

@@ -84,7 +84,8 @@ impl NameServerArgs {
         };
         let names = names.map_err(|error| {
             because(format!(
-                "{error}\nwhere is the name server? Say it with --at URL or -ORBInitRef NameService=URL; `oxorb name serve` starts one"
+                "{error}\nno name server was found. Specify one with --at URL or -ORBInitRef NameService=URL; `oxorb \
+                 name serve` starts one"
             ))
         })?;
         Ok((orb, names))
@@ -133,7 +134,7 @@ fn name_argument(text: &str) -> Result<Name, String> {
     let url = ["corbaname:", "corbaloc:", "IOR:"];
     text.parse().map_err(|invalid| match url.iter().any(|scheme| text.starts_with(scheme)) {
         true => {
-            "a URL is no name: say with --at which server is meant, and here what stands behind '#'"
+            "a URL is not a name: specify the server with --at, and use the part after '#' as the name"
                 .to_owned()
         }
         false => format!("{invalid}"),

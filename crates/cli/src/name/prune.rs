@@ -21,13 +21,13 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, pr
 /// Arguments of `oxorb name prune`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Asks the object of every name whether it is there, many at a time, and shows those that are gone, that \
-    nobody answers for within the time-out, and that are nil. With --yes, or if you say so when asked, it removes these \
-    names; objects and contexts themselves are left alone. A name that was bound anew meanwhile stays.\n\n\
-    A server that is only down for a while looks as if it were gone: with --gone-only, just names are removed whose server \
-    answers that there is no such object.\n\n\
-    Exit status 0: every name leads to an object now.\n\nExamples:\n  \
-    oxorb name prune\n  oxorb name prune detectors --yes --timeout 500 --format json"
+    after_help = "The command calls the object of every name, several at a time. It shows the names whose object no \
+    longer exists, whose server does not answer within the time-out, and that are bound to nil. With --yes, or if you \
+    confirm the question, it removes these names; the objects and contexts themselves are not changed. A name that was \
+    bound again in the meantime stays.\n\nA server that is temporarily down cannot be distinguished from one that no \
+    longer exists. With --gone-only, the command removes only names whose server answers that there is no such \
+    object.\n\nExit status 0: every remaining name leads to an object.\n\nExamples:\n  oxorb name prune\n  \
+    oxorb name prune detectors --yes --timeout 500 --format json"
 )]
 pub(crate) struct Args {
     /// Name of the context to begin at; default: the server's root
@@ -116,8 +116,8 @@ pub(super) fn run(args: Args) -> Done {
             let _ = left;
             Err(oxorb_terminal::output::Failed::Told)
         }
-        1 => Err(because("1 name leads to no object still")),
-        left => Err(because(format!("{left} names lead to no object still"))),
+        1 => Err(because("1 name still leads to no object")),
+        left => Err(because(format!("{left} names still lead to no object"))),
     }
 }
 
@@ -134,7 +134,7 @@ impl Checked {
         let now = object(names, &self.name).map_err(|error| error.to_string())?;
         let ior = |object: &Option<ObjectRef>| object.as_ref().map(|object| object.to_ior());
         if ior(&now) != ior(&self.object) {
-            return Err("it was bound anew meanwhile".to_owned());
+            return Err("it was bound again in the meantime".to_owned());
         }
         names.unbind(&self.name).map_err(|error| error.to_string())
     }
@@ -295,7 +295,7 @@ impl Progress {
     fn show(&self, checked: usize, waiting: usize) {
         if self.0 {
             let mut out = std::io::stderr().lock();
-            let _ = write!(out, "\r{checked} names looked at, {waiting} to go \x1b[K");
+            let _ = write!(out, "\r{checked} names checked, {waiting} left \x1b[K");
             let _ = out.flush();
         }
     }

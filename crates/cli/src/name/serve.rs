@@ -15,11 +15,10 @@ use oxorb_terminal::output::{Done, Format, print, print_line};
 /// Arguments of `oxorb name serve`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Other programs find it with -ORBInitRef NameService=corbaloc::HOST:2809/NameService. What is bound is on \
-    disk before the client hears so; kill -9 or a power failure loses nothing.\n\nExamples:\n  \
-    oxorb name serve\n  \
-    oxorb name serve --store /var/lib/oxorb/names.redb --host 10.0.0.7 -ORBAccess 'allow 10.0.0.0/8'\n  \
-    oxorb name serve --host 0.0.0.0 --read-only --federate north.example,south.example:2809\n  \
+    after_help = "Other programs find it with -ORBInitRef NameService=corbaloc::HOST:2809/NameService. Bindings are \
+    written to disk before the client gets its reply, so kill -9 or a power failure loses nothing.\n\nExamples:\n  \
+    oxorb name serve\n  oxorb name serve --store /var/lib/oxorb/names.redb --host 10.0.0.7 -ORBAccess 'allow \
+    10.0.0.0/8'\n  oxorb name serve --host 0.0.0.0 --read-only --federate north.example,south.example:2809\n  \
     oxorb name serve --in-memory --port 0 --ior-file /tmp/ns.ior"
 )]
 pub(crate) struct Args {

@@ -16,8 +16,8 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Format, STRONG, print, print_json
 /// Arguments of `oxorb name tree`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Follows names to other servers, too. A context that was shown before is not shown again: contexts may \
-    contain each other. Works with any ORB's name server."
+    after_help = "Also follows names to other servers. Each context is shown only once, because contexts may contain \
+    each other. Works with any ORB's name server."
 )]
 pub(crate) struct Args {
     /// Name of the context to begin at; default: the server's root

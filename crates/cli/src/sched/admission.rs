@@ -138,9 +138,9 @@ pub(super) fn release(args: &ReleaseArgs) -> Done {
     let released = server.object.release(&whose);
     match (released.map_err(|why| server.failed(why))?, args.at.format) {
         (released, Format::Json) => print_json(&json!({ "released": released })),
-        (true, Format::Text) => print(format!("{} is let go\n", Printable(&whose))),
+        (true, Format::Text) => print(format!("{} is released\n", Printable(&whose))),
         (false, Format::Text) => Err(because(format!(
-            "{} is not admitted; `oxorb sched admitted` lists who is",
+            "{} is not admitted; `oxorb sched admitted` lists all admissions",
             Printable(&whose)
         ))),
     }
@@ -178,10 +178,10 @@ pub(super) fn admitted(args: &AdmittedArgs) -> Done {
         }));
     }
     let mut out = format!(
-        "guarantees take {} of the processor; late comers {}\n",
+        "guarantees use {} of the processor; requests that cannot be guaranteed {}\n",
         oxorb_sched::Utilization(load.guaranteed),
         match load.shares {
-            true => "share what is left",
+            true => "share the remaining time",
             false => "are refused",
         },
     );
@@ -192,7 +192,7 @@ pub(super) fn admitted(args: &AdmittedArgs) -> Done {
             true => writeln!(out),
             false => writeln!(
                 out,
-                " (takes {} of each {}, deadline {})",
+                " (uses {} of each {}, deadline {})",
                 Show(wanted.worst_case),
                 Show(wanted.period),
                 Show(wanted.deadline)
@@ -279,7 +279,8 @@ impl Server {
 
     fn failed(&self, why: oxorb::SystemException) -> Failed {
         because(format!(
-            "{} admits nobody: {why}\nthe server is to listen there and admit: -ORBAdmission late=refuse or late=share",
+            "{} does not admit clients or operations: {why}\nstart a server there with admission: -ORBAdmission \
+             late=refuse or late=share",
             self.url
         ))
     }

@@ -111,13 +111,13 @@ fn found(loaded: &Loaded, source: &Source, what: &What) -> Result<Found, Failed>
         return match what.is_about_one_processor() || source.how.optimal {
             false => flows::found(loaded, &source.how),
             true => Err(because(
-                "--sensitivity, --cores, --chance and --optimal are about one processor; say with --node which one is meant",
+                "--sensitivity, --cores, --chance and --optimal apply to one processor; specify it with --node",
             )),
         };
     }
     if loaded.is_fed {
         return Err(because(
-            "jobs of this node begin when steps on other nodes are done; analyse all nodes, without --node",
+            "jobs on this node begin when steps on other nodes end; analyse all nodes, without --node",
         ));
     }
     let schedule = source.how.schedule(loaded)?;
@@ -200,7 +200,7 @@ fn conclusion(schedule: &Schedule, report: &Report, findings: &Findings, safe: b
     if wrong == 0 && critical == 0 {
         let rest = match others {
             0 => String::new(),
-            others => format!("; {others} of others are not"),
+            others => format!("; {others} of other operations are not"),
         };
         return format!("\n{GOOD}safe{GOOD:#}: every critical deadline is proved{rest}\n");
     }
@@ -303,7 +303,7 @@ fn chains(set: &TaskSet, chains: &[End]) -> String {
                 let within = Show(*response);
                 writeln!(out, "chain {path}: done at most {within} after the release of {first}")
             }
-            None => writeln!(out, "chain {path}: no bound from end to end"),
+            None => writeln!(out, "chain {path}: no end-to-end bound"),
         };
     }
     out
@@ -314,7 +314,7 @@ fn unchained(set: &TaskSet, without: &[Unchained]) -> String {
     let mut out = String::new();
     for Unchained { task, why } in without {
         let (name, why) = (&set.tasks[*task].name, reason(set, why));
-        let _ = writeln!(out, "{name}: no bound from end to end: {why}");
+        let _ = writeln!(out, "{name}: no end-to-end bound: {why}");
     }
     out
 }
@@ -335,8 +335,8 @@ fn reason(set: &TaskSet, why: &NoChain) -> String {
             let name = &set.tasks[*at].name;
             format!("{name} has an offset or jitter, or another period than its senders")
         }
-        NoChain::Circle => "its events come back to it".into(),
-        _ => "its senders make no chain".into(),
+        NoChain::Circle => "its events lead back to it".into(),
+        _ => "its senders do not form a chain".into(),
     }
 }
 

@@ -51,7 +51,8 @@ pub(super) fn read(
             let said = characteristics(found).map_err(wrong)?;
             if let Export::Attribute(attribute) = export {
                 if !attribute.readonly {
-                    let why = "an attribute that can be set is two operations; declare _get_ and _set_ of it in TOML";
+                    let why = "an attribute that can be set has two operations; declare its _get_ and _set_ operations \
+                               in TOML";
                     return Err(wrong(why.into()));
                 }
                 // Use the name that requests for the attribute have on the wire.
@@ -78,7 +79,7 @@ fn nothing_said(
         None => Ok(()),
         Some(_) => {
             let place = place(sources, span);
-            let why = "it belongs before an operation, or before an attribute that is only read";
+            let why = "write it before an operation, or before a readonly attribute";
             Err(because(format!("{place}: @rt of {what}: {why}")))
         }
     }
@@ -107,7 +108,7 @@ fn text(param: &AnnotationParam) -> Result<String, String> {
         AnnotationValue::Name(name) => Ok(name.clone()),
         AnnotationValue::Constant(Value::String(text)) => Ok(text.to_string()),
         AnnotationValue::Constant(_) => {
-            Err(format!("{} is a text with a unit, as in {0} = \"2 ms\"", param.name))
+            Err(format!("{} must be a text with a unit, as in {0} = \"2 ms\"", param.name))
         }
     }
 }
@@ -117,5 +118,5 @@ fn number(param: &AnnotationParam) -> Result<u32, String> {
         AnnotationValue::Constant(Value::Integer(number)) => u32::try_from(*number).ok(),
         _ => None,
     }
-    .ok_or_else(|| format!("{} is a number from 0 on", param.name))
+    .ok_or_else(|| format!("{} must be a number, 0 or greater", param.name))
 }

@@ -68,14 +68,16 @@ pub(super) fn run(args: &Args) -> Done {
     let enforceable = DispatchTable::from(&schedule).enforceable();
     enforceable.map_err(|error| because(error.to_string()))?;
     if args.margin < 1.0 {
-        return Err(because("--margin is 1 at least: less than was measured is no worst case"));
+        return Err(because(
+            "--margin must be at least 1: a worst case cannot be less than the measured time",
+        ));
     }
     let url = match (&args.server, args.command.is_empty()) {
         (Some(url), _) => url.clone(),
         (None, false) => format!("corbaloc::127.0.0.1:{}", free_port()?),
         (None, true) => {
             return Err(because(
-                "whom to ask? Give the application as a command after --, or --server of one that runs",
+                "no application is specified. Append its command after --, or name a running one with --server",
             ));
         }
     };
@@ -105,7 +107,8 @@ pub(super) fn run(args: &Args) -> Done {
         .collect();
     if found.is_empty() {
         return Err(because(
-            "none of the operations was called while it was measured; have clients call them, or measure longer (--seconds)",
+            "none of the operations was called during the measurement; start clients that call them, or measure longer \
+             (--seconds)",
         ));
     }
     if let Some(out) = &args.out {

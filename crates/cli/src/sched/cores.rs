@@ -48,18 +48,19 @@ pub(super) fn found(
     }
     if what.sensitivity || what.chance {
         return Err(because(
-            "--sensitivity and --chance are about one processor, not about --cores",
+            "--sensitivity and --chance apply to one processor, and cannot be combined with --cores",
         ));
     }
     if !loaded.repository.sections().is_empty() {
         return Err(because(
-            "critical sections are analysed on one processor: on several, operations wait for others that run beside them",
+            "critical sections can be analysed only on one processor: on several, operations wait for others that run \
+             in parallel",
         ));
     }
     if let Some(server) = loaded.extra.servers.first() {
         let (name, place) = &server.name;
         return Err(because(format!(
-            "{place}: {name}: servers are analysed on one processor, without --cores"
+            "{place}: {name}: servers can be analysed only on one processor, without --cores"
         )));
     }
     match what.global {
@@ -75,10 +76,11 @@ fn assigned(schedule: &Schedule, cores: usize, fit: Option<Fit>) -> Result<Found
         let name = &set.tasks[refused.task].name;
         because(match fit {
             None => format!(
-                "{name} fits on none of {cores} processors beside what is there already, whether each operation goes to the \
-                 emptiest, the first or the fullest processor on which it fits"
+                "{name} fits on none of the {cores} processors in addition to the operations placed before, whether \
+                 each operation is placed on the emptiest, the first or the fullest processor on which it fits"
             ),
-            Some(fit) => format!("{name} fits on none of {cores} processors beside what is there already, by {fit}"),
+            Some(fit) => format!("{name} fits on none of the {cores} processors in addition to the operations placed \
+                                  before, by {fit}"),
         })
     })?;
     let used = found.processors.iter().filter(|tasks| !tasks.is_empty());
@@ -119,9 +121,9 @@ fn shared(schedule: &Schedule, cores: usize) -> Result<Found, Failed> {
         let (style, mark) = mark(verdict.outcome);
         let response = match (verdict.response, verdict.outcome) {
             (Some(response), _) => format!("response at most {}", Show(response)),
-            (None, Outcome::Meets) => "no bound on its response beyond that".into(),
+            (None, Outcome::Meets) => "beyond that its response has no bound".into(),
             (None, Outcome::Misses) => format!("takes {} alone", Show(task.wcet)),
-            (None, Outcome::Unproven) => "no bound within it".into(),
+            (None, Outcome::Unproven) => "no bound within this deadline".into(),
         };
         let _ = writeln!(
             text,

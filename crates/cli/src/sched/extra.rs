@@ -67,7 +67,7 @@ impl Extra {
             let worst = repository.get(handle)?.characteristics.worst_case;
             if lock.longest > worst {
                 let why = format!(
-                    "{name} takes {} at worst, and keeps {} longer",
+                    "{name} takes at most {}, but holds {} longer",
                     oxorb_sched::time::Show(worst),
                     lock.resource
                 );
@@ -77,12 +77,12 @@ impl Extra {
         for request in &self.requests {
             let (server, place) = &request.server;
             if !self.servers.iter().any(|one| one.name.0 == *server) {
-                return Err(because(format!("{place}: no server is called {server:?}")));
+                return Err(because(format!("{place}: there is no server {server:?}")));
             }
             let (name, place) = &request.name;
             let why = match &request.said {
-                said if said.period == 0 => "a request that waits in a server needs a period",
-                said if said.worst_case == 0 => "a request that waits in a server needs a wcet",
+                said if said.period == 0 => "a request that is queued in a server needs a period",
+                said if said.worst_case == 0 => "a request that is queued in a server needs a wcet",
                 _ => continue,
             };
             return Err(because(format!("{place}: {name}: {why}")));

@@ -132,7 +132,7 @@ fn flow_text(out: &mut String, loaded: &Loaded, analysed: &Analysed, flow: &Flow
                 format!("done between {} and {}: {}", Show(*best), Show(*by), verdict.reasons(set))
             }
             Some(by) => format!("done by {}: {}", Show(*by), verdict.reasons(set)),
-            None => "not known when it is done".to_owned(),
+            None => "its completion time is unknown".to_owned(),
         };
         let _ = writeln!(out, "       {step:width$} on {node:nodes$}  {told}");
     }
@@ -151,7 +151,8 @@ fn verdict(flow: &Flow, end: &EndToEnd) -> String {
             Show(response.saturating_sub(flow.deadline))
         ),
         None => format!(
-            "may miss its deadline of {deadline}: one of its steps, or of a flow that it meets, has no bound"
+            "may miss its deadline of {deadline}: one of its steps, or of a flow that shares a node or link with it, \
+             has no bound"
         ),
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn range(text: &str) -> Result<(i32, i32), String> {
     let parts = text
         .split_once(',')
         .and_then(|(least, most)| Some((least.trim().parse().ok()?, most.trim().parse().ok()?)));
-    parts.ok_or_else(|| format!("{text:?} is no range; write 1,99"))
+    parts.ok_or_else(|| format!("{text:?} is not a range; write for example 1,99"))
 }
 
 pub(super) fn duration(text: &str) -> Result<Nanos, String> {

@@ -59,7 +59,7 @@ pub(super) fn load(files: &[PathBuf], include: &[PathBuf]) -> Result<Loaded, Fai
     system.settle(repository, |name| places.get(name).cloned().unwrap_or_default())?;
     if let (Some(server), false) = (loaded.extra.servers.first(), loaded.system.is_empty()) {
         let (name, place) = &server.name;
-        let why = "servers are analysed on one processor, without nodes and flows";
+        let why = "servers can be analysed only on one processor, without nodes and flows";
         return Err(because(format!("{place}: {name}: {why}")));
     }
     if loaded.repository.is_empty() {
@@ -153,7 +153,7 @@ impl Loaded {
         match self.system.is_empty() {
             true => Ok(()),
             false => Err(because(
-                "the files place operations on nodes; say with --node which one is meant (`check` and `analyse` take all)",
+                "the files place operations on nodes; specify one with --node (`check` and `analyse` accept all nodes)",
             )),
         }
     }

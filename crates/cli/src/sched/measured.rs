@@ -60,8 +60,8 @@ impl Server {
 
     fn failed(&self, why: oxorb::SystemException) -> Failed {
         because(format!(
-            "{} does not tell what it has measured: {why}\nthe server is to listen there and measure: measure = true in \
-             [schedule] of its configuration file, or RunTimeScheduler::measure",
+            "{} does not report measurements: {why}\nstart a server there that measures: measure = true in [schedule] \
+             of its configuration file, or RunTimeScheduler::measure",
             self.url
         ))
     }

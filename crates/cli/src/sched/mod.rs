@@ -36,8 +36,9 @@ use oxorb_terminal::output::{Done, Format};
 pub(crate) enum Command {
     /// Report errors in a set of operations
     #[command(
-        after_help = "Tells unknown names, rings of calls, operations without a rate or with more work than time, and too few \
-        thread priorities; fails if there is an error. docs/scheduling.md describes the files.\n\n\
+        after_help = "Reports unknown names, cycles of calls, operations without a rate, operations with more work \
+        than time, and too few thread priorities. Fails if there is an error. docs/scheduling.md describes the files.\n\
+        \n\
         Examples:\n  oxorb sched check tasks.toml\n  oxorb sched check -I idl nav.idl calls.toml --strategy MUF"
     )]
     Check {
@@ -49,14 +50,13 @@ pub(crate) enum Command {
     },
     /// Prove that deadlines are met, or report which ones are not and why
     #[command(
-        after_help = "Fails unless every critical deadline is proved, and on errors of `check`. Critical are all operations under RMS, DM, EDF \
-        and MLF; those of criticality HIGH and VERY_HIGH under MUF and RMS+MLF, or all if there are none.\n\nExamples:\n  oxorb sched analyse tasks.toml\n  \
+        after_help = "Fails unless every critical deadline is proved, and on the errors that `check` reports. Under \
+        RMS, DM, EDF and MLF, all operations are critical. Under MUF and RMS+MLF, those of criticality HIGH and \
+        VERY_HIGH are critical, or all operations if there are none.\n\nExamples:\n  oxorb sched analyse tasks.toml\n  \
         oxorb sched analyse tasks.toml --strategy EDF --model urgency --sensitivity\n  \
-        oxorb sched analyse tasks.toml --cores 4 --fit best\n  \
-        oxorb sched analyse tasks.toml --cores 4 --global --strategy EDF --model urgency\n  \
-        oxorb sched analyse tasks.toml --optimal --model urgency --overheads doctor.json\n  \
-        oxorb sched analyse sets/*.toml --each --format json\n  \
-        oxorb sched analyse model.aadl\n  \
+        oxorb sched analyse tasks.toml --cores 4 --fit best\n  oxorb sched analyse tasks.toml --cores 4 --global \
+        --strategy EDF --model urgency\n  oxorb sched analyse tasks.toml --optimal --model urgency --overheads \
+        doctor.json\n  oxorb sched analyse sets/*.toml --each --format json\n  oxorb sched analyse model.aadl\n  \
         oxorb sched analyse flows.toml                 (nodes, links and flows over them: docs/scheduling.md)"
     )]
     Analyse {
@@ -84,18 +84,19 @@ pub(crate) enum Command {
     Serve(serve::Args),
     /// Load operations from files into a scheduling service, or have a running server admit them
     #[command(
-        after_help = "What the service knows besides stays. Deadlines, jitter, blocking and offsets stay behind: RtecScheduler has \
-        no fields for them.\n\nExamples:\n  oxorb sched load tasks.toml --at corbaloc::host:4711/ScheduleService\n  \
-        oxorb sched load nav.idl calls.toml\n  \
-        oxorb sched load tasks.toml --server corbaloc::radar:5000      (admits all of them there, or none)"
+        after_help = "Other operations of the service are not changed. Deadlines, jitter, blocking and offsets are not \
+        transferred, because RtecScheduler has no fields for them.\n\nExamples:\n  \
+        oxorb sched load tasks.toml --at corbaloc::host:4711/ScheduleService\n  oxorb sched load nav.idl calls.toml\n  \
+        oxorb sched load tasks.toml --server corbaloc::radar:5000      (admits all operations there, or none)"
     )]
     Load(remote::LoadArgs),
     /// Ask a running server to admit an operation, an object, a POA or a client
     #[command(
-        after_help = "The server analyses it with all that it has admitted, and answers: guaranteed, best effort, or refused with the \
-        operation that would miss its deadline. It holds everybody to what was said by a budget. Fails unless it is admitted. docs/admission.md \
-        says more.\n\nExamples:\n  oxorb sched admit operation Radar::Track::update --worst-case 2ms --period 50ms --server corbaloc::radar:5000\n  \
-        oxorb sched admit client 10.0.0.7 --share --server corbaloc::radar:5000"
+        after_help = "The server analyses the request together with everything that it has admitted, and answers: \
+        guaranteed, best effort, or refused, with the operation that would miss its deadline. A budget enforces each \
+        admission. The command fails if the request is refused. docs/admission.md has the details.\n\nExamples:\n  \
+        oxorb sched admit operation Radar::Track::update --worst-case 2ms --period 50ms --server \
+        corbaloc::radar:5000\n  oxorb sched admit client 10.0.0.7 --share --server corbaloc::radar:5000"
     )]
     Admit(admission::AdmitArgs),
     /// Release work that a server has admitted
@@ -111,15 +112,15 @@ pub(crate) enum Command {
     List(remote::ListArgs),
     /// Make a scheduling service compute its schedule
     #[command(
-        after_help = "Fails if there is no schedule, or an operation that it cannot schedule.\n\nExample:\n  \
+        after_help = "Fails if no schedule exists, or if an operation cannot be scheduled.\n\nExample:\n  \
         oxorb sched compute --priorities 10,40 --at corbaname::host#ScheduleService"
     )]
     Compute(remote::ComputeArgs),
     /// Write the table of static priorities, to be compiled into a program
     #[command(
-        after_help = "Refuses what an ORB does not enforce (full preemption by deadline or laxity), and schedules with critical deadlines \
-        that are not proved.\n\nExamples:\n  oxorb sched emit tasks.toml --language rust --out src/priorities.rs\n  \
-        oxorb sched emit nav.idl --strategy RMS --language cpp > priorities.h"
+        after_help = "Rejects schedules that an ORB cannot enforce (full preemption by deadline or laxity), and \
+        schedules with unproved critical deadlines.\n\nExamples:\n  oxorb sched emit tasks.toml --language rust --out \
+        src/priorities.rs\n  oxorb sched emit nav.idl --strategy RMS --language cpp > priorities.h"
     )]
     Emit {
         #[command(flatten)]
@@ -136,16 +137,16 @@ pub(crate) enum Command {
     },
     /// Run an application, measure its operations, and write the times into the task set
     #[command(
-        after_help = "The application is any server of OxORB; it enforces the schedule and measures processor time while it runs. \
-        Clients, yours or its own, have to call it meanwhile. Calls between its operations are found, too.\n\nExamples:\n  \
-        oxorb sched calibrate tasks.toml --seconds 30 --out tasks.toml -- ./server --quiet\n  \
+        after_help = "The application can be any OxORB server; it enforces the schedule and measures processor time \
+        while it runs. Clients must call it during the measurement. Calls between its operations are detected, too.\n\n\
+        Examples:\n  oxorb sched calibrate tasks.toml --seconds 30 --out tasks.toml -- ./server --quiet\n  \
         oxorb sched calibrate tasks.toml --server corbaloc::radar:5000"
     )]
     Calibrate(calibrate::Args),
     /// Watch a server: proved and measured times of every operation
     #[command(
-        after_help = "The server measures: measure = true in [schedule] of its configuration file, or RunTimeScheduler::measure.\n\n\
-        Examples:\n  oxorb sched watch tasks.toml --server corbaloc::radar:5000\n  \
+        after_help = "The server must measure: set measure = true in [schedule] of its configuration file, or call \
+        RunTimeScheduler::measure.\n\nExamples:\n  oxorb sched watch tasks.toml --server corbaloc::radar:5000\n  \
         oxorb sched watch tasks.toml --server corbaloc::radar:5000 --count 1 --format json"
     )]
     Watch(watch::Args),

@@ -58,10 +58,10 @@ impl Notes {
             }
         }
         if let Some(Some(longest)) = self.longest.get(at) {
-            let _ = write!(out, "; might take up to {}", Show(*longest));
+            let _ = write!(out, "; could take up to {}", Show(*longest));
         }
         if let Some(Some(shortest)) = self.shortest.get(at) {
-            let _ = write!(out, "; might come each {}", Show(*shortest));
+            let _ = write!(out, "; could be released every {}", Show(*shortest));
         }
         match self.chances.get(at) {
             Some(Some(chance)) => {
@@ -77,12 +77,12 @@ impl Notes {
         let mut out = String::new();
         if let Some(scale) = self.scale {
             let scale = scale as f64 / 1_000.0;
-            let _ = write!(out, "\nall execution times may grow to {scale:.3} of what they are\n");
+            let _ = write!(out, "\nall execution times may grow by the factor {scale:.3}\n");
         }
         if !self.chances.is_empty() {
             out.push_str(
-                "\nprobabilities hold for execution times that are independent of each other, where what is not proved is given \
-                 up at its deadline\n",
+                "\nthe probabilities assume that execution times are independent of each other, and that unproved jobs \
+                 are aborted at their deadlines\n",
             );
         }
         out
@@ -114,7 +114,8 @@ impl Notes {
 /// Returns the verdicts for the modes of mixed criticality, as lines of text.
 pub(super) fn mixed_text(set: &TaskSet, found: &[mixed::MixedVerdict]) -> String {
     let mut out = String::from(
-        "\nmixed criticality (AMC-rtb): without an overrun, then with overruns, when what has none declared is dropped\n",
+        "\nmixed criticality (AMC-rtb): response without overruns, then with overruns, when operations without a \
+         declared overrun are dropped\n",
     );
     for one in found {
         let task = &set.tasks[one.task];

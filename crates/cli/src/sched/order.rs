@@ -24,7 +24,7 @@ impl Optimal {
                 let all: Vec<usize> = (0..set.tasks.len()).collect();
                 let found = mixed::optimal(&priorities::ordered(set, &all))?;
                 found.ok_or_else(|| {
-                    because("no static priorities meet all deadlines of both criticalities, as far as AMC-rtb tells")
+                    because("according to AMC-rtb, no static priorities meet all deadlines of both criticalities")
                 })?
             }
         };

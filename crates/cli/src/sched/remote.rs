@@ -42,7 +42,7 @@ impl ServiceArgs {
         };
         let remote = remote.map_err(|failed| match failed {
             Failed::Because(why) => because(format!(
-                "{why}\nwhere is the scheduling service? Say it with --at URL or -ORBInitRef {INITIAL_NAME}=URL; \
+                "{why}\nno scheduling service was found. Specify one with --at URL or -ORBInitRef {INITIAL_NAME}=URL; \
                  `oxorb sched serve` starts one"
             )),
             told => told,
@@ -66,9 +66,7 @@ pub(super) fn fetch(at: &ServiceArgs) -> Result<Loaded, Failed> {
     let (_orb, remote) = at.connect()?;
     let repository = remote.repository()?;
     match repository.is_empty() {
-        true => {
-            Err(because("the service knows no operations; `oxorb sched load` lets it know some"))
-        }
+        true => Err(because("the service has no operations; `oxorb sched load` adds some")),
         false => Ok(Loaded::of(repository)),
     }
 }
@@ -123,7 +121,8 @@ pub(super) fn load(args: &LoadArgs) -> Done {
             if loaded.constrained > 0 {
                 let _ = writeln!(
                     out,
-                    "deadline, jitter, blocking, offset, bursts and overruns of {} operations stay behind: RtecScheduler has no fields for them",
+                    "deadline, jitter, blocking, offset, bursts and overruns of {} operations were not transferred, \
+                     because RtecScheduler has no fields for them",
                     loaded.constrained
                 );
             }

@@ -40,7 +40,7 @@ pub(super) fn write(files: &[PathBuf], found: &[Found], calls: &[CallCount], out
         files.iter().filter(|file| file.extension().is_none_or(|ending| ending != "idl"));
     let (Some(file), None) = (sets.next(), sets.next()) else {
         return Err(because(
-            "--out wants exactly one task set in TOML among the files, to write it anew",
+            "--out needs exactly one task set in TOML among the files, of which it writes a new version",
         ));
     };
     let text = crate::input::file(file, "a task set").map_err(because)?;

@@ -19,10 +19,10 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 /// Arguments of `oxorb sched serve`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Clients of TAO's scheduling service use it as it is. It answers at corbaloc::HOST:PORT/ScheduleService; at \
-    .../ScheduleService/application it lets applications declare operations and not compute. Operations of files are declared \
-    at the start and scheduled; clients add theirs. docs/scheduling-service.md says more.\n\nExamples:\n  \
-    oxorb sched serve --port 4711 --state schedule.redb\n  \
+    after_help = "Clients of TAO's scheduling service can use the service without changes. It listens at \
+    corbaloc::HOST:PORT/ScheduleService. At .../ScheduleService/application, applications can declare operations but \
+    not compute schedules. The operations of the files are declared and scheduled at the start; clients add more. \
+    docs/scheduling-service.md has the details.\n\nExamples:\n  oxorb sched serve --port 4711 --state schedule.redb\n  \
     oxorb sched serve tasks.toml --strategy RMS --bind -ORBInitRef NameService=corbaloc::host:2809/NameService\n  \
     oxorb sched serve tasks.toml --run-time"
 )]
@@ -74,12 +74,14 @@ pub(super) fn run(args: Args) -> Done {
     loaded.on_one_processor()?;
     if let Some(server) = loaded.extra.servers.first() {
         let (name, place) = &server.name;
-        let why = "a scheduling service knows operations, and no servers of requests; analyse them with `oxorb sched analyse`";
+        let why = "a scheduling service supports operations, but not servers of requests; analyse them with `oxorb \
+                   sched analyse`";
         return Err(because(format!("{place}: {name}: {why}")));
     }
     if args.state.is_some() && !loaded.repository.sections().is_empty() {
         return Err(because(
-            "critical sections are not kept in a state file; serve them without --state, or declare blocking instead",
+            "critical sections cannot be stored in a state file; serve them without --state, or declare blocking \
+             instead",
         ));
     }
     let scheduling = args.scheduling(&loaded)?;
@@ -182,8 +184,8 @@ impl Args {
 fn bind(orb: &Orb, name: &str, scheduler: &SchedulerRef) -> Done {
     let names = crate::name::usual(orb).map_err(|error| {
         because(format!(
-            "{error}\nthe service cannot bind itself: where is the name server? Say it with -ORBInitRef NameService=URL; \
-             `oxorb name serve` starts one"
+            "{error}\nthe service cannot bind itself, because no name server was found. Specify one with -ORBInitRef \
+             NameService=URL; `oxorb name serve` starts one"
         ))
     })?;
     Ok(names.register(orb, name, scheduler)?)

@@ -81,7 +81,7 @@ impl Served<'_> {
     pub(super) fn as_text(&self) -> String {
         let server = &self.said.server;
         let within = match self.longest {
-            Some(longest) => format!("each request is done within {}", Show(longest)),
+            Some(longest) => format!("each request ends within {}", Show(longest)),
             None => "no bound: its capacity is not proved, or its requests need more".into(),
         };
         let mut out = format!(

@@ -203,7 +203,7 @@ impl Source<'_> {
         match time::parse_period(text.get_ref()) {
             Ok(0) => Err(self.wrong(
                 text.span(),
-                "a period of 0 is none; leave it out where callers give the rate",
+                "a period cannot be 0; omit it if the callers determine the rate",
             )),
             Ok(period) => Ok(period),
             Err(error) => Err(self.wrong(text.span(), error)),
@@ -228,7 +228,7 @@ impl Source<'_> {
             Some(rate) => Ok(Some(rate)),
             None => {
                 let why = format!(
-                    "{:?} is no rate; write \"100 Mbit/s\", with bit/s, kbit/s, Mbit/s or Gbit/s",
+                    "{:?} is not a rate; write for example \"100 Mbit/s\", with bit/s, kbit/s, Mbit/s or Gbit/s",
                     text.get_ref()
                 );
                 Err(self.wrong(text.span(), why))
@@ -312,8 +312,10 @@ fn servers(source: &Source<'_>, set: &Set, loaded: &mut Loaded) -> Result<(), Fa
         let capacity = capacity.map_err(|error| source.wrong(row.capacity.span(), error))?;
         let period = source.period(&row.period)?;
         if capacity == 0 || period < capacity {
-            let why =
-                format!("{name}: a server has some capacity, and a period that is no shorter");
+            let why = format!(
+                "{name}: a server needs a capacity greater than 0, and a period that is not shorter than the \
+                         capacity"
+            );
             return Err(source.wrong(row.capacity.span(), why));
         }
         let said = Characteristics {
@@ -352,7 +354,8 @@ fn request(
         (operation.kind.is_some(), "a type"),
     ];
     if let Some((_, what)) = odd.into_iter().find(|(said, _)| *said) {
-        let why = format!("{}: what waits in a server has no use for {what}", name.0);
+        let why =
+            format!("{}: {what} has no effect on requests that are queued in a server", name.0);
         return Err(source.wrong(operation.name.span(), why));
     }
     if name.0.trim().is_empty() {
@@ -371,7 +374,7 @@ fn times(source: &Source<'_>, said: &Operation) -> Result<Option<(Times, String)
             Some(_) => Ok(Some((Times::Share(*share.get_ref()), source.place(share.span())))),
             None => Err(source.wrong(
                 share.span(),
-                "usual is the share of executions that take no longer than typical; say that, too",
+                "usual is the fraction of executions that take no longer than typical; specify typical, too",
             )),
         },
         (None, Some(points)) => {
@@ -383,7 +386,7 @@ fn times(source: &Source<'_>, said: &Operation) -> Result<Option<(Times, String)
             Ok(Some((Times::Points(all?), source.place(points.span()))))
         }
         (Some(share), Some(_)) => {
-            Err(source.wrong(share.span(), "usual and times say the same twice; say one"))
+            Err(source.wrong(share.span(), "usual and times state the same; specify one of them"))
         }
     }
 }
@@ -391,8 +394,10 @@ fn times(source: &Source<'_>, said: &Operation) -> Result<Option<(Times, String)
 fn burst(source: &Source<'_>, said: &Operation) -> Result<Option<Burst>, Failed> {
     let distance = source.time(&said.distance)?;
     match (said.burst, &said.distance) {
-        (None, Some(distance)) => Err(source
-            .wrong(distance.span(), "distance is of the requests of a burst; say burst = N, too")),
+        (None, Some(distance)) => Err(source.wrong(
+            distance.span(),
+            "distance is the time between the requests of a burst; specify burst = N, too",
+        )),
         (None, None) => Ok(None),
         (Some(most), _) => Ok(Some(Burst { most, distance: distance.unwrap_or(0) })),
     }
@@ -495,7 +500,7 @@ fn kind(source: &Source<'_>, text: &Text) -> Result<InfoType, Failed> {
         other => Err(source.wrong(
             text.span(),
             format!(
-                "{other:?} is no type; there are operation, conjunction, disjunction and remote"
+                "{other:?} is not a type; the types are operation, conjunction, disjunction and remote"
             ),
         )),
     }

@@ -127,7 +127,7 @@ impl What {
     fn timeline(&self, schedule: &Schedule) -> Result<Timeline, Failed> {
         let set = &schedule.tasks;
         let frame = self.frame.or(schedule.frame).ok_or_else(|| {
-            because("it takes more than 36 years until everything repeats; say --frame")
+            because("it takes more than 36 years until the schedule repeats; specify --frame")
         })?;
         match self.form {
             Form::Constructed => Ok(construct(set, frame)?),

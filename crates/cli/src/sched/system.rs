@@ -57,7 +57,7 @@ impl System {
 
     fn node(&self, (name, place): &Named) -> Result<usize, Failed> {
         let found = self.nodes.iter().position(|node| node.name.0 == *name);
-        found.ok_or_else(|| wrong(place, format!("no node or link is called {name:?}")))
+        found.ok_or_else(|| wrong(place, format!("there is no node or link {name:?}")))
     }
 
     /// Assigns operations to nodes, and periods and deadlines to the steps of flows, once all files are read.
@@ -70,7 +70,7 @@ impl System {
         for node in &self.nodes {
             let (name, place) = &node.name;
             if !names.insert(name) {
-                return Err(wrong(place, format!("another node or link is called {name:?}")));
+                return Err(wrong(place, format!("another node or link has the name {name:?}")));
             }
         }
         for (operation, node) in &self.on {
@@ -84,7 +84,7 @@ impl System {
             let name = &info.entry_point;
             let Some(&here) = self.placed.get(name) else {
                 let why = format!(
-                    "{name} is on no node; say node = \"...\" or list it in [[node]] operations"
+                    "{name} is on no node; specify node = \"...\" or list it in [[node]] operations"
                 );
                 return Err(wrong(&place(name), why));
             };
@@ -93,7 +93,8 @@ impl System {
                 if let Some(&there) = self.placed.get(other).filter(|&&there| there != here) {
                     let [here, there] = [here, there].map(|at| &self.nodes[at].name.0);
                     let why = format!(
-                        "{name} on {here} depends on {other} on {there}; what crosses nodes are steps of a [[flow]]"
+                        "{name} on {here} depends on {other} on {there}; dependencies across nodes must be steps of a \
+                         [[flow]]"
                     );
                     return Err(wrong(&place(name), why));
                 }
@@ -118,7 +119,7 @@ impl System {
             let node = self.placed.get(message).map(|&at| &self.nodes[at]);
             let Some(Some(rate)) = node.and_then(|node| node.link) else {
                 let why = format!(
-                    "{message}: octets take time on a link that has a rate; or say time = \"...\""
+                    "{message}: octets need a link with a rate; otherwise specify time = \"...\""
                 );
                 return Err(wrong(&place(message), why));
             };
@@ -138,7 +139,7 @@ impl System {
         let found = self.nodes.iter().position(|node| node.name.0 == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = self.nodes.iter().map(|node| &*node.name.0).collect();
-            because(format!("no node is called {name:?}; there are {}", names.join(", ")))
+            because(format!("there is no node {name:?}; the nodes are {}", names.join(", ")))
         })
     }
 
@@ -216,7 +217,8 @@ impl System {
                 let [there, here] = [first, here].map(|at| &self.nodes[at].name.0);
                 let resource = &section.resource;
                 let why = format!(
-                    "{name} on {here} locks {resource}, which is locked on {there}, too; a resource is of one node"
+                    "{name} on {here} locks {resource}, which is locked on {there}, too; a resource must belong to one \
+                     node"
                 );
                 return Err(wrong(&place(name), why));
             }
@@ -241,7 +243,7 @@ impl Flow {
             if !taken.insert(step.clone()) {
                 return Err(wrong(
                     place,
-                    format!("{step} is a step of two flows, or twice of one"),
+                    format!("{step} is a step of two flows, or occurs twice in one flow"),
                 ));
             }
             let said = repository.get(handle)?.characteristics;
@@ -249,7 +251,7 @@ impl Flow {
                 (0, _) => {}
                 (own, Some(others)) if own != others => {
                     let why = format!(
-                        "{step} runs each {}, and its flow each {}",
+                        "{step} runs every {}, but its flow every {}",
                         Show(own),
                         Show(others)
                     );
@@ -258,15 +260,13 @@ impl Flow {
                 (own, _) => period = Some(own),
             }
             if said.constraints.deadline.is_some() || said.constraints.offset.is_some() {
-                let why = format!("{step}: deadline and offset are those of its flow {name}");
+                let why =
+                    format!("{step}: deadline and offset must be set for its flow {name} instead");
                 return Err(wrong(place, why));
             }
         }
         let Some(period) = period else {
-            return Err(wrong(
-                place,
-                format!("nothing says how often {name} runs; give it a period"),
-            ));
+            return Err(wrong(place, format!("the rate of {name} is unknown; specify a period")));
         };
         for (step, _) in &self.steps {
             let handle = repository.lookup(step)?;
@@ -348,13 +348,13 @@ fn step(schedule: &Schedule, name: &str) -> Result<usize, String> {
     let mut tasks = tasks.filter(|(_, task)| task.handle == row.map(|row| row.handle));
     let (Some(_), Some((at, task)), None) = (row, tasks.next(), tasks.next()) else {
         return Err(format!(
-            "{name} is dispatched by more than its flow, or not at all; a step has no other callers"
+            "{name} is not dispatched by its flow alone; a step cannot have other callers"
         ));
     };
     match task.dispatching {
         oxorb_sched::Dispatching::Static => Ok(at),
         other => Err(format!(
-            "{name} waits in a queue by {other}; steps of flows need static priorities: RMS or DM on their nodes"
+            "{name} is queued by {other}; steps of flows need static priorities: RMS or DM on their nodes"
         )),
     }
 }

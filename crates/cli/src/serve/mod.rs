@@ -122,17 +122,17 @@ fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
     }
     let Some(reference) = &args.ifr else {
         return Err(because(
-            "types come from IDL: name the file that declares the interface with --idl FILE, or an Interface Repository \
-             that knows it with --ifr REF",
+            "the types of the interface are needed: specify the IDL file that declares it with --idl FILE, or an \
+             Interface Repository that contains it with --ifr REF",
         ));
     };
     let Some(name) = &args.interface else {
-        return Err(because("say with --interface which interface of the repository to serve"));
+        return Err(because("specify the interface of the repository with --interface"));
     };
     let repository = Source::repository(orb, reference)?;
     let def = client::find(&repository, name)?;
     let def =
-        def.ok_or_else(|| because(format!("{reference}: does not know the interface {name}")))?;
+        def.ok_or_else(|| because(format!("{reference}: the interface {name} is unknown there")))?;
     let interface = client::interface(&def)?;
     Ok((interface, Source::Repository(repository)))
 }
@@ -156,7 +156,7 @@ fn interface(types: &Types, name: Option<&str>) -> Result<Interface, Failed> {
             let names = types.interfaces().filter(|def| def.in_main_file);
             let names: Vec<&str> = names.map(|def| def.scoped_name.as_str()).collect();
             Err(because(format!(
-                "the IDL has several interfaces, say which one with --interface: {}",
+                "the IDL has several interfaces; specify one with --interface: {}",
                 names.join(", ")
             )))
         }

@@ -35,7 +35,10 @@ impl Pattern {
                 inputs.map(|param| values.get(&param.name).cloned()).collect()
             }
             _ => {
-                return Err("expected an array, or an object by the names of parameters".to_owned());
+                return Err(
+                    "expected an array, or an object with the names of the parameters as members"
+                        .to_owned(),
+                );
             }
         };
         for (pattern, param) in patterns.iter().zip(signature.inputs()) {

@@ -113,13 +113,13 @@ impl Written {
         let content = match &self.raises {
             Some(name) => {
                 if self.returns.is_some() || !self.out.is_empty() {
-                    return Err(format!("{at}: an answer has results or raises, not both"));
+                    return Err(format!("{at}: an answer can have results or raises, not both"));
                 }
                 self.exception(name, at, signature, names)?
             }
             None => {
                 if self.with.is_some() || self.minor.is_some() || self.completed.is_some() {
-                    return Err(format!("{at}: with, minor and completed belong to raises"));
+                    return Err(format!("{at}: with, minor and completed need raises"));
                 }
                 self.results(at, signature, names)?
             }
@@ -150,7 +150,7 @@ impl Written {
                     let known = signature.raises.iter().filter_map(TypeCode::name);
                     let known: Vec<&str> = known.collect();
                     format!(
-                        "{at}.raises: {name} is no system exception, and {} raises {}",
+                        "{at}.raises: {name} is not a system exception, and {} raises {}",
                         signature.operation,
                         if known.is_empty() { "nothing".to_owned() } else { known.join(", ") }
                     )

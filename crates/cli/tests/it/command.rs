@@ -170,7 +170,7 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     ior.profiles[1].tag = 0x6e6f_6e65;
     let shown = text(&oxorb(&["ping", &ior.to_string()]).stdout);
     assert!(shown.contains("skipped"), "{shown}");
-    assert!(shown.contains("tag 0x6e6f6e65: this ORB speaks iiop, shm, uiop"), "{shown}");
+    assert!(shown.contains("tag 0x6e6f6e65: this ORB supports only iiop, shm, uiop"), "{shown}");
     assert!(good(&["ior", "show", &oxorb::Interface::to_ior(&object)]).contains(&url));
     orb.shutdown(true).unwrap();
 }
@@ -199,15 +199,15 @@ fn ping_says_that_memory_is_shared_and_ior_show_where() {
     let said = json(&["ping", "-c", "1", &ior, "--format", "json"]);
     assert_eq!(said["chosen"]["protocol"], "shm", "{said}");
     let why = said["chosen"]["why"].as_str().unwrap();
-    assert!(why.contains("shared memory comes first"), "{said}");
+    assert!(why.contains("shared memory has preference"), "{said}");
     let of = |field: &str| {
         let tried = said["endpoints"].as_array().unwrap().iter();
         let each = tried.map(|it| it[field].as_str().unwrap_or("-").to_owned());
         each.collect::<Vec<_>>()
     };
     assert_eq!(of("protocol"), ["shm", "uiop", "iiop", "uiop", "shm"], "{said}");
-    let first = "shm comes first on one host";
-    let nearer = "shm of this host comes first";
+    let first = "shm has preference on the same host";
+    let nearer = "shm on the same host has preference";
     assert_eq!(of("not_chosen"), ["-", first, nearer, nearer, nearer], "{said}");
 
     let shown = good(&["ior", "show", &ior]);
@@ -256,7 +256,7 @@ fn ping_says_whether_hosts_are_one_and_why_each_address_was_not_chosen() {
     assert_eq!(said["hosts"][0]["same"], true, "{said}");
     let not: Vec<_> = said["endpoints"].as_array().unwrap().iter().collect();
     assert_eq!(not[0]["not_chosen"], serde_json::Value::Null, "{said}");
-    assert_eq!(not[1]["not_chosen"], "uiop of this host comes first", "{said}");
+    assert_eq!(not[1]["not_chosen"], "uiop on the same host has preference", "{said}");
     let preferring =
         ["ping", "-c", "1", &ior, "--format", "json", "-ORBProtocols", "giop-lite-rt+unix"];
     let said = json(&preferring);
@@ -490,7 +490,7 @@ fn explain_knows_the_minor_codes() {
     assert!(near.contains("did you mean COMM_FAILURE?"), "{near}");
     let many = bad(&["explain", "INV"]);
     assert_eq!(many.matches(" or ").count(), 2, "{many}");
-    assert!(bad(&["explain", "TRANSIENT", "x"]).contains("is no minor code"));
+    assert!(bad(&["explain", "TRANSIENT", "x"]).contains("is not a minor code"));
 }
 
 #[test]
@@ -528,7 +528,7 @@ fn names_of_a_closed_set_are_listed_and_read_in_other_spellings() {
     let wrong = oxorb(&["sched", "check", &empty, "--strategy", "FIFO"]);
     assert_eq!(wrong.status.code(), Some(2));
     let told = text(&wrong.stderr);
-    assert!(told.contains("no strategy is called \"FIFO\"; there are MUF"), "{told}");
+    assert!(told.contains("there is no strategy \"FIFO\"; expected one of MUF"), "{told}");
     let wrong = oxorb(&["sched", "check", &empty, "--strategy", "rms-mlf", "--locking", "pip"]);
     assert_ne!(wrong.status.code(), Some(2), "{}", text(&wrong.stderr));
 }

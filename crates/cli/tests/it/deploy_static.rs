@@ -122,7 +122,7 @@ fn rates_that_a_program_would_not_enforce_are_refused() {
     let said = text(&output.stderr);
     assert!(said.contains("rt.toml:4:9: "), "{said}");
     assert!(
-        said.contains("is enforced (beyond = \"refuse\"), which is not written here"),
+        said.contains("is enforced (beyond = \"refuse\"), which this command cannot generate"),
         "{said}"
     );
 }
@@ -135,22 +135,22 @@ fn what_would_become_code_must_be_a_name() {
         (
             parameters("\"component factory\" = \"f(); fn g\"\n\"component type\" = \"A::B\""),
             "",
-            "plan.toml:8:1: \"f(); fn g\" is no name of a function",
+            "plan.toml:8:1: \"f(); fn g\" is not the name of a function",
         ),
         (
             parameters(&format!("{typed}\"rust executor\" = \"a::b(); c\"")),
             "",
-            "is no path of Rust",
+            "is not a Rust path",
         ),
         (
             parameters("\"component factory\" = \"f\"\n\"component type\" = \"A::B<()>\""),
             "",
-            "is no component in a module of IDL",
+            "is not a component in an IDL module",
         ),
         (
             parameters("\"component factory\" = \"f\""),
             "",
-            "the component type of implementation \"I\" is not known",
+            "the component type of implementation \"I\" is unknown",
         ),
         (
             parameters(&format!(
@@ -162,12 +162,12 @@ fn what_would_become_code_must_be_a_name() {
         (
             parameters(&format!("{typed}\"component factory\" = \"f\"")),
             "[instance.configProperty]\n\"x(); y\" = 1",
-            "\"x(); y\" is no name of an attribute",
+            "\"x(); y\" is not the name of an attribute",
         ),
         (
             parameters(&format!("{typed}\"component factory\" = \"f\"")),
             "[instance.configProperty]\n\"edu.vanderbilt.dre.DAnCE.RegisterNaming\" = \"a\"",
-            "is a setting that needs managers",
+            "requires node managers",
         ),
     ] {
         let found = refused(&plan(&implementation, instance));

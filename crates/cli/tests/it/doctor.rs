@@ -214,7 +214,7 @@ fn findings_are_picked_by_name() {
     let output = doctor(&["--root", &root, "--only", "swop"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    assert!(said.contains("no finding is called \"swop\"") && said.contains("swap"), "{said}");
+    assert!(said.contains("there is no finding \"swop\"") && said.contains("swap"), "{said}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn interrupts_at_isolated_processors_are_named() {
     fs::write(path.join("effective_affinity_list"), "0,3").expect("a file");
     let found = findings(&folder);
     assert_eq!(found["interrupts"]["verdict"], "improve");
-    assert_eq!(found["interrupts"]["seen"], "1 come to isolated processors: 31");
+    assert_eq!(found["interrupts"]["seen"], "1 are handled on isolated processors: 31");
 }
 
 /// A kernel with servers for starving processes does not throttle real-time threads for them.

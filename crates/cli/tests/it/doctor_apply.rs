@@ -124,7 +124,7 @@ fn changes_are_in_place_while_a_program_runs() {
         found.expect(name)["why"].as_str().expect("a text").to_owned()
     };
     assert!(why("preemption").contains("needs another kernel"));
-    assert!(why("swap").contains("is left to you"));
+    assert!(why("swap").contains("must be changed by hand"));
     let undone = lines[1]["undone"]["undone"].as_array().expect("a list");
     assert_eq!(undone.len(), SETTINGS.len(), "{undone:?}");
 
@@ -169,7 +169,7 @@ fn another_doctor_undoes_what_a_killed_one_has_changed() {
     assert_eq!(setting(&folder, RUNTIME), "950000");
     let output = run(&folder, &["--undo"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("nothing of a doctor is left"));
+    assert!(text(&output.stderr).contains("there are no changes to undo"));
 }
 
 #[test]
@@ -313,5 +313,5 @@ fn an_interface_that_is_not_there_is_refused_with_those_that_are() {
         .expect("the command starts");
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    assert!(said.contains("nothing0 is no interface") && said.contains("lo"), "{said}");
+    assert!(said.contains("nothing0 is not an active interface") && said.contains("lo"), "{said}");
 }

@@ -291,7 +291,7 @@ fn what_is_left_out_is_the_default_of_the_idl_or_zero_on_demand() {
     for (args, why) in [
         (
             &["limit", "{}", "1"][..],
-            "args[0] (l): member unit is missing; --defaults makes members that are left out zero",
+            "args[0] (l): member unit is missing; --defaults sets omitted members to zero",
         ),
         (
             &["limit", "--args", document],
@@ -299,7 +299,7 @@ fn what_is_left_out_is_the_default_of_the_idl_or_zero_on_demand() {
         ),
         (
             &["limit", r#"{"unit": "s"}"#],
-            "it takes 2 arguments, not 1: Limits limit(in Limits l, in long most); --defaults makes",
+            "the operation takes 2 arguments, not 1: Limits limit(in Limits l, in long most); --defaults makes",
         ),
     ] {
         let message = bank.bad(args);
@@ -348,26 +348,29 @@ fn wrong_arguments_are_named() {
     for (args, why) in [
         (&["withdraw", "-5"][..], "args[0] (amount): -5 is no unsigned long"),
         (&["withdraw", "x"], "args[0] (amount): expected a number, found a string"),
-        (&["withdraw", "[1"], "args[0] (amount): this is no JSON"),
-        (&["withdraw"], "it takes 1 argument, not 0: long long withdraw(in unsigned long amount)"),
+        (&["withdraw", "[1"], "args[0] (amount): this is not JSON"),
+        (
+            &["withdraw"],
+            "the operation takes 1 argument, not 0: long long withdraw(in unsigned long amount)",
+        ),
         (&["greet", "x", "gold"], "args[1] (sort): gold is none of savings, checking"),
         (
             &["grow", r#"{"v": 1, "kids": [{"v": "x", "kids": []}]}"#],
             "args[0].kids[0].v: expected a whole number",
         ),
         (&["grow", r#"{"v": 1}"#], "args[0] (t): member kids is missing"),
-        (&["scan", "*", "1", "1"], "args[0] (data): this is no base64"),
-        (&["scan", "", "1.234", "1"], "args[1] (price): 1.234 is no fixed<8, 2>"),
+        (&["scan", "*", "1", "1"], "args[0] (data): this is not base64"),
+        (&["scan", "", "1.234", "1"], "args[1] (price): 1.234 is not a value of fixed<8, 2>"),
         (&["version=3"], "the attribute version is readonly"),
         (&["colour=3"], "has no attribute colour; it has balance"),
         (&["balnce=3"], "did you mean balance?"),
-        (&["withdraw=3"], "withdraw is an operation, no attribute"),
+        (&["withdraw=3"], "withdraw is an operation, not an attribute"),
         (
             &["nothing"],
             "bank::Account has no operation or attribute nothing; it has withdraw, book",
         ),
         (&["widthraw", "1"], "did you mean withdraw?"),
-        (&["balance=1", "2"], "written with one value"),
+        (&["balance=1", "2"], "takes one value"),
     ] {
         let message = bank.bad(args);
         assert!(message.contains(why), "{args:?}: {message}");

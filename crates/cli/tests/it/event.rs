@@ -161,7 +161,7 @@ fn sighup_reloads_the_access_rules() {
     server.publish(&["--type", "17"]);
     folder.file("rules.toml", "[access]\ndefault = \"deny\"\n");
     kill(&server.process, "-HUP");
-    server.process.wait_for_line("what none of them matches is denied", LIMIT);
+    server.process.wait_for_line("requests that match none of them are denied", LIMIT);
     let why = bad(&["pub", "--at", server.url(), "--type", "17"]);
     assert!(why.contains("access rules"), "{why}");
 }
@@ -357,7 +357,7 @@ fn the_loss_of_a_channel_is_an_error_or_mended() {
     let mut sub = Process::spawn(oxorb(&[&["sub"], &at[..]].concat()));
     sub.wait_for_line("connected", LIMIT);
     drop(server);
-    sub.wait_for_line("was looked for during 0.3 s", LIMIT);
+    sub.wait_for_line("reconnecting failed for 0.3 s", LIMIT);
     assert_eq!(sub.wait(LIMIT).code(), Some(1));
 }
 
@@ -376,7 +376,7 @@ fn gaps_in_numbers_are_told() {
     let gap: Value = serde_json::from_str(&sub.wait_for_line("\"gap\"", LIMIT)).unwrap();
     assert_eq!((&gap["first"], &gap["events"]), (&json!(6), &json!(3)));
     kill(&sub, "-TERM");
-    sub.wait_for_line("3 numbered events did not come", LIMIT);
+    sub.wait_for_line("3 numbered events did not arrive", LIMIT);
     assert_eq!(sub.wait(LIMIT).code(), Some(1));
 }
 
@@ -539,7 +539,7 @@ fn what_is_wrong_is_said_once_and_in_its_place() {
     let publish = |args: &[&str]| bad(&[&["pub"], &at[..], &["--type", "17"], args].concat());
     let filter = bad(&["sub", "type=17", "--at", server.url()]);
     assert!(filter.contains("write type==17 or type!=17"), "{filter}");
-    assert!(publish(&["{"]).contains("value 1: this is no JSON"));
+    assert!(publish(&["{"]).contains("value 1: this is not JSON"));
     let wrong = publish(&["--idl", &idl, "--as", "plant::Level", "{\"kind\": \"MILK\"}"]);
     assert!(wrong.contains("kind") && wrong.contains("MILK"), "{wrong}");
     assert!(publish(&["--idl", &idl, "--as", "plant::Lever", "1"]).contains("plant::Lever"));
@@ -641,11 +641,11 @@ fn shells_complete_verbs_options_and_values() {
 fn wrong_options_are_told_with_their_place() {
     let cases: [(&[&str], &str); 12] = [
         (&["sub", "--queue", "0"], "--queue <N>"),
-        (&["sub", "--ping", "x"], "expected a number of seconds"),
+        (&["sub", "--ping", "x"], "expected a time in seconds, such as 0.5"),
         (&["sub", "--reconnect=-1"], "--reconnect"),
         (&["pub", "--type", "0"], "from 1 to 2147483647"),
         (&["pub"], "--type <TYPE>"),
-        (&["pub", "--type", "17", "--rate", "0"], "a rate is above 0"),
+        (&["pub", "--type", "17", "--rate", "0"], "a rate must be greater than 0"),
         (&["pub", "--type", "17", "--number", "5"], "--number"),
         (&["serve", "--threads", "65"], "--threads <N>"),
         (&["serve", "--when-full", "explode"], "drop-oldest"),

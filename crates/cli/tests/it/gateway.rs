@@ -99,7 +99,7 @@ mod with_tls {
     fn mistakes_are_reported_with_their_places() {
         let folder = Folder::new("gateway-mistakes");
         let file = |text: &str| folder.file("gateway.toml", text);
-        fails(&["gateway", &file("\ncalback = 1")], "gateway.toml:2: nothing is called");
+        fails(&["gateway", &file("\ncalback = 1")], "gateway.toml:2: there is no entry");
         let object = "\n[objects.A]\nreference = \"corbaloc::a/A\"\ninterface = \"a::A\"\n";
         fails(&["gateway", &file(object)], "gateway.toml:2: interface a::A: name the IDL file");
         let nowhere = "[objects]\nA = \"IOR:00\"\n";

@@ -309,20 +309,20 @@ fn names_that_cannot_be_changed_are_refused() {
     refused(MAIN, "Reading", "struct", "`struct` is a keyword");
     refused(MAIN, "Reading", "Struct", "`struct` is a keyword");
     refused(MAIN, "Reading", "a-b", "letters, digits");
-    refused(MAIN, "Reading", "Level", "is refused at");
-    refused(MAIN, "Reading", "level", "is refused at");
+    refused(MAIN, "Reading", "Level", "is rejected at");
+    refused(MAIN, "Reading", "level", "is rejected at");
     refused(MAIN, "interface", "other", "there is no name");
     // A name that would hide the one that another name means.
     let hidden = "interface A {};\nmodule m {\n  interface B {};\n  typedef A C;\n};\n";
-    refused(hidden, "B {", "A", "would change their meaning");
+    refused(hidden, "B {", "A", "change their meaning");
     let produced = "#define NAME Thing\ninterface NAME {};\ntypedef Thing T;\n";
     refused(produced, "Thing T", "Other", "a macro produces it");
     // A macro makes another name out of the name.
     let made = "#define OF(n) interface n {}; interface n##Impl {}\nOF(J);\ntypedef J T;\n";
-    refused(made, "J T", "K", "the name `JImpl` would change to `KImpl`");
+    refused(made, "J T", "K", "the name `JImpl` becomes `KImpl`");
     // A pragma contains the name twice.
     let twice = "module m { module n { interface m {}; }; };\n#pragma ID m::n::m \"IDL:x:1.0\"\n";
-    refused(twice, "m { module", "k", "its place is not exact");
+    refused(twice, "m { module", "k", "its exact position is unknown");
     refused("interface A {};\ntypedef Nowhere N;\n", "A {", "B", "has errors");
     refused("#include <orb.idl>\ntypedef CORBA::StringSeq S;\n", "StringSeq", "B", "read-only");
     let mut rights = fs::metadata(&path).unwrap().permissions();
@@ -543,7 +543,7 @@ fn wrong_messages_are_answered_and_end_nothing() {
     let uri = "untitled:Untitled-1";
     editor.open(uri, "#include \"/dev/stdin\"\n");
     let found = editor.diagnostics(uri);
-    assert!(found[0]["message"].as_str().unwrap().contains("no regular file"), "{found:?}");
+    assert!(found[0]["message"].as_str().unwrap().contains("not a regular file"), "{found:?}");
     editor.result("shutdown", &Value::Null);
     assert_eq!(code(&editor.request("textDocument/hover", &json!({}))), Some(-32600));
     editor.notify("exit", &Value::Null);

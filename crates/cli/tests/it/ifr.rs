@@ -28,7 +28,7 @@ fn what_is_loaded_is_shown_until_it_is_unloaded() {
     std::fs::create_dir_all(&folder).unwrap();
     let nothing = ifr(&folder, &["ls"]);
     let why = String::from_utf8(nothing.stderr).unwrap();
-    assert!(why.contains("`oxorb ifr load` makes one"), "{why}");
+    assert!(why.contains("`oxorb ifr load` creates one"), "{why}");
 
     let idl =
         "module m { exception E { long x; }; interface A { long f(in string s) raises (E); }; };";

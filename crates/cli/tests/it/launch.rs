@@ -73,7 +73,7 @@ fn a_launch_that_fails_says_where_and_ends() {
     let args = ["deploy", "launch", file, "--local", "--port", "0"];
     // With --port, other users can call the manager, so options must name the executables that plans may start.
     let refused = bad(&args);
-    assert!(refused.contains("which executables may plans start as this user?"), "{refused}");
+    assert!(refused.contains("plans may start no executables"), "{refused}");
     let refused = bad(&[&args[..], &["--artifacts", env!("CARGO_MANIFEST_DIR")]].concat());
     assert!(refused.contains("is not below"), "{refused}");
     let failed = bad(&[&args[..], &["--any-artifact"]].concat());
@@ -152,11 +152,15 @@ fn managers_say_who_else_can_call_them() {
         Process::spawn(command).wait_for_line("warning", LONG)
     };
     let told = with(&["--port", "0"]);
-    let wanted = "every user of this machine can connect to iiop://127.0.0.1:0 and start any program as the user of this process";
+    let wanted = "every user on this machine can connect to iiop://127.0.0.1:0 and start any program as the user of \
+                  this process";
     assert!(told.contains(wanted), "{told}");
     let told = with(&["--host", "0.0.0.0", "-ORBAccess", "allow 127.0.0.0/8"]);
-    assert!(told.contains("whoever reaches this machine can connect"), "{told}");
-    assert!(told.ends_with("-ORBAccess lets in: allow 127.0.0.0/8"), "{told}");
+    assert!(
+        told.contains("everyone who can reach this machine over the network can connect"),
+        "{told}"
+    );
+    assert!(told.ends_with("-ORBAccess admits: allow 127.0.0.0/8"), "{told}");
 }
 
 /// Environment with a private folder for the sockets of managers.
@@ -282,10 +286,10 @@ fn sockets_are_not_put_where_others_may_look() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     let output = login.command(&["deploy", "serve"]).output().unwrap();
     let why = String::from_utf8(output.stderr).unwrap();
-    assert!(why.contains("lets others in; chmod go="), "{why}");
+    assert!(why.contains("gives other users access; chmod go="), "{why}");
     let output = login.command(&["deploy", "status"]).output().unwrap();
     let why = String::from_utf8(output.stderr).unwrap();
-    assert!(why.contains("where is the execution manager?"), "{why}");
+    assert!(why.contains("no execution manager was found"), "{why}");
 }
 
 #[test]
@@ -305,9 +309,9 @@ fn managers_of_other_processes_are_found_and_answer() {
     let failed = bad(&["deploy", "launch", moon.to_str().unwrap(), "--at", &at]);
     assert!(failed.contains("--node moon=URL"), "{failed}");
     let absent = bad(&["deploy", "redeploy", moon.to_str().unwrap(), "--at", &at]);
-    assert!(absent.contains("none is there"), "{absent}");
+    assert!(absent.contains("there are none"), "{absent}");
     let absent = bad(&["deploy", "stop", "small", "--at", &at]);
-    assert!(absent.contains("small: no such plan; none is there"), "{absent}");
+    assert!(absent.contains("small: there is no such plan; there are none"), "{absent}");
     assert_eq!(good(&["deploy", "stop", "--all", "--at", &at]), "");
     assert_eq!(good(&["deploy", "status", "--at", &at]), "no plan is launched\n");
     for plan in [cockpit, moon] {
@@ -316,7 +320,7 @@ fn managers_of_other_processes_are_found_and_answer() {
 
     manager.kill();
     let gone = bad(&["deploy", "status", "--at", &at]);
-    assert!(gone.contains("where is the execution manager?"), "{gone}");
+    assert!(gone.contains("no execution manager was found"), "{gone}");
 }
 
 #[test]
@@ -589,7 +593,7 @@ fn a_launch_replaces_the_connections_of_extended_ports_if_it_has_the_idl() {
     let plan = folder.file("plan.toml", &text);
     let args = ["deploy", "launch", &plan, "--local", "--port", "0", "--any-artifact"];
     let refused = bad(&args);
-    assert!(refused.contains("which cannot be connected; give the IDL"), "{refused}");
+    assert!(refused.contains("which cannot be connected; specify the IDL"), "{refused}");
     // With the IDL, the plan is launched, and fails only because its artifact ends at once. The tests of managers
     // launch such a plan with components.
     let failed = bad(&[&args[..], &["--idl", &idl]].concat());

@@ -46,7 +46,7 @@ fn a_client_that_never_ends_costs_few_lines() {
     let (child, address) = serve(&[]);
     break_protocol(&address, 300);
     let text = stderr_of(child);
-    let lines = text.matches("the client broke the protocol").count();
+    let lines = text.matches("the client violated the protocol").count();
     assert!((1..100).contains(&lines), "{lines} lines: {text}");
 }
 

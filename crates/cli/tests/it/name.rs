@@ -155,7 +155,7 @@ fn what_has_a_name_is_reached_by_it() {
     };
     let there = named("bank/names.service");
     let (status, said) = run(&["ping", "-c", "3", &there]);
-    let why = "the first in the reference that answers";
+    let why = "the first endpoint in the reference that answers";
     assert!(said.contains("calls go over iiop to "), "{said}");
     assert!(said.contains(why), "{said}");
     assert!(status == Some(0) && said.contains("3 calls: "), "{said}");
@@ -170,7 +170,7 @@ fn what_has_a_name_is_reached_by_it() {
     }
     let (status, said) = run(&["name", "resolve", &there]);
     assert_eq!(status, Some(2));
-    assert!(said.contains("a URL is no name: "), "{said}");
+    assert!(said.contains("a URL is not a name: "), "{said}");
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn what_is_gone_is_found_and_removed() {
 
     // With --gone-only, the names of objects that may come back are kept.
     let why = server.bad(&["prune", "--yes", "--gone-only"]);
-    assert_eq!(why, "error: 2 names lead to no object still\n");
+    assert_eq!(why, "error: 2 names still lead to no object\n");
     assert_eq!(server.good(&["ls", "a"]), "alive\n");
 
     // If a name server is down, the name of its context is removed here. The names in that context are on the other
@@ -283,11 +283,11 @@ fn a_server_listens_on_loopback_and_says_who_may_what() {
     let line = process.wait_for_line("serving", START);
     assert!(line.contains("corbaloc::127.0.0.1:"), "{line}");
     let line = process.wait_for_line("connections", START);
-    assert!(line.contains("this machine alone; at iiop://127.0.0.1:0"), "{line}");
+    assert!(line.contains("only this machine; at iiop://127.0.0.1:0"), "{line}");
     let line = process.wait_for_line("changes", START);
-    assert!(line.contains("by whoever connects"), "{line}");
+    assert!(line.contains("by every client that can connect"), "{line}");
     let line = process.wait_for_line("other servers", START);
-    assert!(line.contains("followed to none"), "{line}");
+    assert!(line.contains("not followed to other servers"), "{line}");
 
     let told = Server::start(&[
         "--in-memory",

@@ -28,7 +28,7 @@ fn a_project_is_an_example_with_a_name_of_its_own() {
         assert!(!readme.contains("oxorb-example"), "{readme}");
         let again = new(&[&project]);
         assert_eq!(again.status.code(), Some(1));
-        assert!(text(&again.stderr).contains("is there already"), "{again:?}");
+        assert!(text(&again.stderr).contains("already exists"), "{again:?}");
     }
 }
 
@@ -42,7 +42,7 @@ fn what_cannot_be_made_is_told() {
     };
     refused(&[&folder.path("7up")], "`7up` cannot be the name of a package");
     refused(&["."], "cannot be the name of a package");
-    refused(&[&folder.file("file", "")], "is there already");
-    refused(&[&folder.path("it"), "--oxorb", &folder.path("")], "is no checkout of OxORB");
+    refused(&[&folder.file("file", "")], "already exists");
+    refused(&[&folder.path("it"), "--oxorb", &folder.path("")], "is not a checkout of OxORB");
     assert!(!fs::exists(folder.path("it")).unwrap());
 }

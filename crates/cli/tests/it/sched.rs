@@ -70,35 +70,35 @@ fn idl_and_calls_of_a_set_join() {
 fn what_is_wrong_has_its_place() {
     let operation = |more: &str| format!("[[operation]]\nname = \"a\"\nwcet = \"2 ms\"\n{more}\n");
     let cases = [
-        (operation("period = \"0 ms\""), "set.toml:4:10: a period of 0 is none"),
-        (operation("period = \"5\""), "set.toml:4:10: \"5\" has no unit"),
+        (operation("period = \"0 ms\""), "set.toml:4:10: a period cannot be 0"),
+        (operation("period = \"5\""), "set.toml:4:10: \"5\" has no known unit"),
         (operation("period = \"99999999999 s\""), "set.toml:4:10: \"99999999999 s\" overflows"),
         (
             operation("period = \"1 ms\""),
-            "set.toml:2:8: error: a: takes 2 ms at worst and has 1 ms for it",
+            "set.toml:2:8: error: a: takes at most 2 ms, but has only 1 ms",
         ),
-        (operation("criticality = \"urgent\""), "set.toml:4:15: \"urgent\" is no level"),
+        (operation("criticality = \"urgent\""), "set.toml:4:15: \"urgent\" is not a level"),
         (operation("speed = 1"), "set.toml:4:1: unknown field `speed`"),
         (operation(""), "set.toml:2:8: error: unresolved local dependencies: a:"),
         (
             operation("") + &operation(""),
-            "set.toml:6:8: an operation called \"a\" exists already, at set.toml:2:8",
+            "set.toml:6:8: the operation \"a\" already exists, at set.toml:2:8",
         ),
         (
             operation("period = \"9 ms\"\n[[call]]\nfrom = \"a\"\nto = \"b\""),
-            "set.toml:7:6: no operation is called \"b\"",
+            "set.toml:7:6: there is no operation \"b\"",
         ),
         (
             operation("period = \"9 ms\"\n[[call]]\nfrom = \"a\"\nto = \"a\""),
-            "set.toml:2:8: operations call each other in a ring: a -> a",
+            "set.toml:2:8: operations call each other in a cycle: a -> a",
         ),
         (
             operation("period = \"9 ms\"\n[[call]]\nfrom = \"a\"\nto = \"a\"\ntimes = 0"),
-            "a dependency of 0 calls is none",
+            "a dependency needs at least 1 call",
         ),
         (
             "[schedule]\nstrategy = \"FIFO\"\n".into(),
-            "set.toml:2:12: no strategy is called \"FIFO\"",
+            "set.toml:2:12: there is no strategy \"FIFO\"",
         ),
         (String::new(), "the files declare no operations"),
         ("[[operation]]\nname = \" \"\n".into(), "set.toml:2:8: an operation without a name"),
@@ -108,7 +108,7 @@ fn what_is_wrong_has_its_place() {
         ),
         (
             operation("period = \"1 ms\"\njitter = \"3 ms\""),
-            "set.toml:2:8: warning: a: its jitter of 3 ms is longer than its period of 1 ms, so that up to 4 requests",
+            "set.toml:2:8: warning: a: its jitter of 3 ms is longer than its period of 1 ms, so up to 4 requests",
         ),
         (
             operation("period = \"9 ms\"")
@@ -129,21 +129,21 @@ fn what_is_wrong_has_its_place() {
     let cases = [
         (
             member("@rt(wcet = 5) void f();"),
-            "wrong.idl:2:24: @rt of I::f: wcet is a text with a unit",
+            "wrong.idl:2:24: @rt of I::f: wcet must be a text with a unit",
         ),
-        (member("@rt(speed = \"5 ms\") void f();"), "@rt of I::f: it has no speed"),
-        (member("@rt(period = \"0 ms\") void f();"), "@rt of I::f: a period of 0 is none"),
+        (member("@rt(speed = \"5 ms\") void f();"), "@rt of I::f: there is no attribute speed"),
+        (member("@rt(period = \"0 ms\") void f();"), "@rt of I::f: a period cannot be 0"),
         (
             member("@rt(wcet = \"1 ms\") attribute long x;"),
-            "wrong.idl:2:39: @rt of I::x: an attribute that can be set is two operations",
+            "wrong.idl:2:39: @rt of I::x: an attribute that can be set has two operations",
         ),
         (
             "@rt(wcet = \"1 ms\")\ninterface I { void f(); };\n".into(),
-            "wrong.idl:2:11: @rt of I: it belongs before an operation",
+            "wrong.idl:2:11: @rt of I: write it before an operation",
         ),
         (
             member("void f(@rt(wcet = \"1 ms\") in long x);"),
-            "@rt of I::f x: it belongs before an operation",
+            "@rt of I::f x: write it before an operation",
         ),
     ];
     for (idl, expected) in cases {
@@ -242,7 +242,7 @@ fn a_set_is_not_safe_for_want_of_critical_operations() {
     assert!(!good && told.contains("not safe"), "{told}");
     assert_eq!((&report["safe"], &report["feasible"]), (&false.into(), &false.into()));
     assert!(
-        told.contains("critical: all operations, as none is of criticality HIGH or VERY_HIGH"),
+        told.contains("critical: all operations, because none is of criticality HIGH or VERY_HIGH"),
         "{told}"
     );
     // With one critical operation, MUF has to meet only its deadlines; RMS ignores criticality.
@@ -251,7 +251,9 @@ fn a_set_is_not_safe_for_want_of_critical_operations() {
     assert!(good, "{told}");
     assert_eq!((&report["safe"], &report["feasible"]), (&true.into(), &false.into()));
     assert_eq!(report["operations"][0]["criticality"], "HIGH");
-    assert!(told.contains("safe: every critical deadline is proved; 5 of others are not"));
+    assert!(
+        told.contains("safe: every critical deadline is proved; 5 of other operations are not")
+    );
     let (good, report, _) = analysed("marked-rms", &marked, &["--strategy", "RMS"]);
     assert!(!good && report["critical_set"] == "all operations");
     // Errors are reported even if the other operations are proved.
@@ -300,7 +302,7 @@ fn the_papers_simulation_runs_in_all_forms() {
         told.contains("constructed      holds  only MUF keeps every critical deadline"),
         "{told}"
     );
-    assert!(told.contains("constructed      fails  MUF misses the least, by number"), "{told}");
+    assert!(told.contains("constructed      fails  MUF misses the fewest deadlines, by number"), "{told}");
 }
 
 /// Compiles a program and returns its output.
@@ -387,7 +389,7 @@ fn what_dispatching_costs_is_part_of_the_analysis() {
     let late = json(&[&["simulate", slow.as_str(), "--format", "json"], &edf[..]].concat());
     assert!(late["missed"].as_u64() > Some(0), "{late}");
     let never = sched(&[&mlf[..], &["--switch", "100 us"]].concat());
-    assert!(text(&never.stderr).contains("no longer than a context switch"));
+    assert!(text(&never.stderr).contains("not longer than a context switch"));
 }
 
 #[test]
@@ -480,5 +482,5 @@ fn the_table_has_a_place_for_each_handle() {
     let refused = sched(&["emit", &set]);
     assert_eq!(refused.status.code(), Some(1));
     let told = text(&refused.stderr);
-    assert!(told.starts_with("error: the schedule leaves far out"), "{told}");
+    assert!(told.starts_with("error: the schedule omits far"), "{told}");
 }

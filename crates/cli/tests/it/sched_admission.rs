@@ -51,7 +51,7 @@ fn operations_are_admitted_listed_and_released() {
     assert!(text(&third.stdout).contains("a::B::three: refused: "), "{}", text(&third.stdout));
     let again = admit("a::B::one");
     assert!(
-        text(&again.stdout).contains("not considered: operation a::B::one is admitted already")
+        text(&again.stdout).contains("not considered: operation a::B::one is already admitted")
     );
     let load = json(&["admitted", "--server", &url]);
     assert_eq!(load["late_comers"], "refuse");
@@ -94,7 +94,7 @@ fn a_schedule_is_admitted_as_a_whole_and_late_comers_share() {
     let table = good(&["admitted", "--server", &url]);
     assert!(
         table.starts_with(
-            "guarantees take 45.00 % of the processor; late comers share what is left\n"
+            "guarantees use 45.00 % of the processor; requests that cannot be guaranteed share the remaining time\n"
         ),
         "{table}"
     );

@@ -64,13 +64,13 @@ fn critical_sections_block() {
         assert_eq!(response(&report, "slow"), 10 * MS, "{locking}");
     }
     let told = set.refused(&["--strategy", "MUF"]);
-    assert!(told.contains("only NPP is analysed with queues by laxity"), "{told}");
+    assert!(told.contains("with queues by laxity, only NPP can be analysed"), "{told}");
     let told = set.refused(&["--cores", "2"]);
-    assert!(told.contains("critical sections are analysed on one processor"), "{told}");
+    assert!(told.contains("critical sections can be analysed only on one processor"), "{told}");
     let wrong = Set::new("locks-wrong", &content.replace("time = \"1 ms\"", "time = \"9 ms\""));
     let told = wrong.refused(&[]);
     assert!(
-        told.contains("set.toml:28:13: slow takes 5 ms at worst, and keeps state longer"),
+        told.contains("set.toml:28:13: slow takes at most 5 ms, but holds state longer"),
         "{told}"
     );
     let unknown = Set::new(
@@ -78,7 +78,7 @@ fn critical_sections_block() {
         &content.replace("operation = \"slow\"", "operation = \"sloth\""),
     );
     let told = unknown.refused(&[]);
-    assert!(told.contains("set.toml:28:13: no operation is called \"sloth\""), "{told}");
+    assert!(told.contains("set.toml:28:13: there is no operation \"sloth\""), "{told}");
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn bursts_come_at_their_distance() {
             "burst = 300",
             "300 requests at a distance of 1 ms do not fit into a period of 100 ms",
         ),
-        ("burst = 3", "burst = 0", "a burst of 0 requests is none"),
-        ("burst = 3\n", "", "set.toml:10:12: distance is of the requests of a burst"),
+        ("burst = 3", "burst = 0", "a burst needs at least 1 request"),
+        ("burst = 3\n", "", "set.toml:10:12: distance is the time between the requests of a burst"),
     ] {
         let told = Set::new("bursts-wrong", &content.replace(from, to)).refused(&[]);
         assert!(told.contains(expected), "{told}");
@@ -142,11 +142,12 @@ fn requests_wait_in_servers() {
     let told =
         Set::new("servers-none", &server("polling").replace("server = \"odd", "server = \"even"))
             .refused(&[]);
-    assert!(told.contains("no server is called \"even jobs\""), "{told}");
+    assert!(told.contains("there is no server \"even jobs\""), "{told}");
     let told = Set::new("servers-odd", &server("total-bandwidth")).refused(&[]);
     assert!(
         told.contains(
-            "no server is of kind \"total-bandwidth\"; there are polling, deferrable, sporadic, constant-bandwidth"
+            "there is no kind of server \"total-bandwidth\"; expected one of polling, deferrable, sporadic, \
+             constant-bandwidth"
         ),
         "{told}"
     );
@@ -191,7 +192,7 @@ fn optimal_priorities_are_found_and_emitted() {
         serde_json::from_str(&good(&["emit", &set.1, "--optimal", "--language", "json"])).unwrap();
     assert!(table.to_string().contains("OPA"), "{table}");
     let told = set.refused(&["--optimal", "--model", "band"]);
-    assert!(told.contains("they are for model urgency or non-preemptive"), "{told}");
+    assert!(told.contains("they need model urgency or non-preemptive"), "{told}");
 }
 
 #[test]
@@ -233,10 +234,10 @@ fn chances_and_room() {
     assert_eq!(report["operations"][0]["best_ns"], MS);
     assert_eq!(report["operations"][0]["jitter_ns"], 3 * MS);
     for (from, to, expected) in [
-        ("usual = 0.9", "usual = 1.9", "1.9 is no share"),
+        ("usual = 0.9", "usual = 1.9", "1.9 is not a share"),
         ("1.0]]", "0.5]]", "the probabilities add up to 0.5"),
         ("\"3 ms\", 1.0", "\"9 ms\", 1.0", "a time of 9 ms is longer than the wcet of 3 ms"),
-        ("typical = \"1 ms\"\n", "", "usual is the share of executions"),
+        ("typical = \"1 ms\"\n", "", "usual is the fraction of executions"),
     ] {
         let told = Set::new("chances-wrong", &content.replace(from, to)).refused(&["--chance"]);
         assert!(told.contains(expected) && told.contains("set.toml:"), "{told}");
@@ -283,7 +284,7 @@ fn models_in_aadl() {
     let output = sched(&["analyse", &file]);
     let told = text(&output.stderr);
     assert!(
-        told.contains("wrong.aadl:13:28: the dispatch protocol Background is not read"),
+        told.contains("wrong.aadl:13:28: the dispatch protocol Background is not supported"),
         "{told}"
     );
 }

@@ -178,6 +178,6 @@ fn a_receiver_without_a_bound_is_named_with_the_reason() {
     assert_eq!(told["unchained"], without, "{told}");
     assert_eq!(told["chains"], json!([]));
     let text = common::text(&common::sched(&["analyse", &file]).stdout);
-    let line = format!("\nDisplay::show: no bound from end to end: {why}\n");
+    let line = format!("\nDisplay::show: no end-to-end bound: {why}\n");
     assert!(text.contains(&line), "{text}");
 }

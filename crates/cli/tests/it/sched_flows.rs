@@ -73,7 +73,12 @@ fn a_flow_that_may_be_late_fails_with_the_reason() {
     // The filter uses nearly all the time of its node, so later steps and other tasks on its node have no bound.
     let full = Changed::new("full", "wcet = \"3 ms\"", "wcet = \"9.9 ms\"");
     let told = full.refused("analyse");
-    assert!(told.contains("one of its steps, or of a flow that it meets, has no bound"), "{told}");
+    assert!(
+        told.contains(
+            "one of its steps, or of a flow that shares a node or link with it, has no bound"
+        ),
+        "{told}"
+    );
     assert!(told.contains("open critical   2  nav::Log::write: may miss"), "{told}");
 }
 
@@ -85,42 +90,38 @@ fn what_is_wrong_with_nodes_and_flows_has_its_place() {
             "wcet = \"2 ms\"",
             "flows.toml:17:8: nav::Sensor::sample is on no node",
         ),
-        ("node = \"front\"", "node = \"frnt\"", "no node or link is called \"frnt\""),
-        ("name = \"back\"", "name = \"front\"", "another node or link is called \"front\""),
+        ("node = \"front\"", "node = \"frnt\"", "there is no node or link \"frnt\""),
+        ("name = \"back\"", "name = \"front\"", "another node or link has the name \"front\""),
         (
             "from = \"nav::Display::show\"",
             "from = \"nav::Sensor::sample\"",
-            "what crosses nodes are steps of a [[flow]]",
+            "dependencies across nodes must be steps of a [[flow]]",
         ),
-        ("\"position\", \"nav", "\"positions\", \"nav", "no operation is called \"positions\""),
+        ("\"position\", \"nav", "\"positions\", \"nav", "there is no operation \"positions\""),
         (
             "\"position\", \"nav",
             "\"position\", \"position\", \"nav",
-            "position is a step of two flows, or twice of one",
+            "position is a step of two flows, or occurs twice in one flow",
         ),
-        ("period = \"50 ms\"\n", "", "nothing says how often sensor to screen runs"),
+        ("period = \"50 ms\"\n", "", "the rate of sensor to screen is unknown"),
         (
             "steps = [",
             "steps = [\"nav::Log::write\", ",
-            "nav::Log::write runs each 100 ms, and its flow each 50 ms",
+            "nav::Log::write runs every 100 ms, but its flow every 50 ms",
         ),
-        ("rate = \"1 Mbit/s\"", "rate = \"fast\"", "\"fast\" is no rate"),
-        ("rate = \"1 Mbit/s\"\n", "", "octets take time on a link that has a rate"),
+        ("rate = \"1 Mbit/s\"", "rate = \"fast\"", "\"fast\" is not a rate"),
+        ("rate = \"1 Mbit/s\"\n", "", "octets need a link with a rate"),
         ("octets = 125", "octets = 125\ntime = \"1 ms\"", "position needs either time or octets"),
-        (
-            "strategy = \"RMS\"",
-            "strategy = \"EDF\"",
-            "nav::Sensor::sample waits in a queue by DEADLINE",
-        ),
+        ("strategy = \"RMS\"", "strategy = \"EDF\"", "nav::Sensor::sample is queued by DEADLINE"),
         (
             "wcet = \"5 ms\"",
             "wcet = \"5 ms\"\ndeadline = \"9 ms\"",
-            "deadline and offset are those of its flow",
+            "deadline and offset must be set for its flow",
         ),
         (
             "to = \"nav::Map::tile\"",
             "to = \"nav::Display::show\"",
-            "back: operations call each other in a ring",
+            "back: operations call each other in a cycle",
         ),
         (
             "steps = [\"nav::Sensor::sample\", \"position\", \"nav::Display::show\"]",
@@ -147,7 +148,7 @@ fn one_node_is_emitted_and_simulated() {
     for args in [&["emit", FLOWS][..], &["simulate", FLOWS], &["serve", FLOWS], &["load", FLOWS]] {
         let output = sched(args);
         let told = text(&output.stderr);
-        assert!(told.contains("say with --node which one is meant"), "{told}");
+        assert!(told.contains("specify one with --node"), "{told}");
     }
     let output = sched(&["analyse", FLOWS, "--node", "back"]);
     assert!(text(&output.stderr).contains("analyse all nodes, without --node"));
@@ -155,7 +156,7 @@ fn one_node_is_emitted_and_simulated() {
     good(&["analyse", FLOWS, "--node", "front", "--sensitivity"]);
     let output = sched(&["emit", FLOWS, "--node", "side"]);
     let told = text(&output.stderr);
-    assert!(told.contains("no node is called \"side\"; there are front, back, bus"), "{told}");
+    assert!(told.contains("there is no node \"side\"; the nodes are front, back, bus"), "{told}");
 }
 
 #[test]

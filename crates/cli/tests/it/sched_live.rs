@@ -211,7 +211,7 @@ fn calibrating_nothing_says_what_is_missing() {
     let folder = Folder::new("live-nothing");
     let set = folder.file("set.toml", SET);
     for (args, expected) in [
-        (&["calibrate", &set][..], "whom to ask?"),
+        (&["calibrate", &set][..], "no application is specified"),
         (&["calibrate", &set, "--", "/no/such/program"], "/no/such/program"),
         (&["calibrate", &set, "--", "false"], "the application ended"),
         (&["calibrate", &set, "--margin", "0.5", "--", "false"], "--margin"),

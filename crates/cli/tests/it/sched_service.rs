@@ -79,7 +79,7 @@ fn operations_are_loaded_listed_computed_and_analysed() {
     assert_eq!(server.said["operations"], 0);
     assert_eq!(server.said["scheduled"], false);
     let told = bad(server.at(&["check"]));
-    assert!(told.contains("the service knows no operations"), "{told}");
+    assert!(told.contains("the service has no operations"), "{told}");
     let loaded = server.json(&["load", SET]);
     let expected =
         json!({"created": 4, "updated": 0, "dependencies": 2, "constraints_left_behind": 0});

@@ -158,7 +158,7 @@ impl<'c> Call<'c, '_> {
                 peer,
                 &link,
                 exception_of(&failed.error, minor::comm_failure::SEND_FAILED, CompletionStatus::No),
-                format!("asking for the object failed: {}", failed.error),
+                format!("locating the object failed: {}", failed.error),
             )),
         }
     }
@@ -365,11 +365,11 @@ pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> St
     }
     let pieces = match fragment_size {
         None => "; -ORBFragmentSize N on this side sends it in pieces of N octets".to_owned(),
-        Some(size) => format!("; -ORBFragmentSize has it sent in pieces of {size} octets already"),
+        Some(size) => format!("; -ORBFragmentSize already splits it into pieces of {size} octets"),
     };
     format!(
-        ". The request has {octets} octets, which may be above the limit of that server (omniORB's giopMaxMsgSize, OxORB's \
-         -ORBMaxMessage): raise it there, or send less at a time{pieces}"
+        ". The request has {octets} octets, which may be above the limit of that server (omniORB's giopMaxMsgSize, \
+         OxORB's -ORBMaxMessage): raise that limit, or send less data per request{pieces}"
     )
 }
 

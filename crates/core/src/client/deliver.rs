@@ -26,7 +26,7 @@ pub fn deliver<R: Interface + Send + 'static>(
     };
     if let Some(lane) = orb.jobs_of_lane().and_then(|lane| lane.upgrade()) {
         if lane.offer(Box::new(work)).is_err() {
-            not_told(&reference, "too much waits in the lane".to_owned());
+            not_told(&reference, "the queue of the lane is full".to_owned());
         }
         return;
     }

@@ -80,10 +80,10 @@ impl Deliveries {
         let mut state = self.state.lock();
         let for_one = state.queues.get(&server).map_or(0, VecDeque::len);
         if for_one >= WAITING_FOR_ONE {
-            return Err(format!("{for_one} answers wait for handlers there already"));
+            return Err(format!("{for_one} answers from there already wait for handlers"));
         }
         if state.waiting >= WAITING {
-            return Err(format!("{WAITING} answers wait for handlers already"));
+            return Err(format!("{WAITING} answers already wait for handlers"));
         }
         state.waiting += 1;
         match state.queues.get_mut(&server) {

@@ -26,8 +26,8 @@ use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering;
 
 /// Reason why a oneway fails while requests on the earlier connection may be unread.
-const UNREAD: &str = "the server has not read the connection before to its end, on which a request was cut off \
-                      (-ORBOrderedReconnect): oneways over another one could overtake those there";
+const UNREAD: &str = "the server has not read the previous connection to its end, where a request was cut off \
+                      (-ORBOrderedReconnect): oneways over a new connection could overtake those on the previous one";
 
 /// Longest single read of a leader, after which it checks whether the connection was closed.
 const TICK: Duration = Duration::from_secs(1);

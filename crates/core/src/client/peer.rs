@@ -505,12 +505,12 @@ fn make_room(cache: &Cache) -> bool {
 /// Describes a failure caused by a lack of descriptors, with the limit and the settings.
 fn without_descriptors(error: &impl fmt::Display) -> String {
     let most = match oxorb_sys::descriptor::limit() {
-        Some(limit) => format!("{limit} descriptors it may have (ulimit -n)"),
-        None => "descriptors the system has".to_owned(),
+        Some(limit) => format!("{limit} descriptors that it may have (ulimit -n)"),
+        None => "descriptors that the system has".to_owned(),
     };
     format!(
-        "{error}: this process has open all {most}; raise that, or bound its connections (-ORBMaxClientConnections, \
-         -ORBClientConnections multiplexed)"
+        "{error}: this process uses all {most}; raise that limit, or bound the number of connections \
+         (-ORBMaxClientConnections, -ORBClientConnections multiplexed)"
     )
 }
 

@@ -378,7 +378,7 @@ pub(super) fn recorded(
     if refusal == raise::NOT_PROTECTED {
         let attempt = |profile: &RouteProfile| Attempt {
             endpoint: profile.peer.as_ref().map_or_else(String::new, |peer| peer.to_string()),
-            what: "not tried: what goes there is not protected".to_owned(),
+            what: "not tried: messages to this address are not protected".to_owned(),
         };
         return failure::record(refusal, route.profiles.iter().map(attempt).collect());
     }

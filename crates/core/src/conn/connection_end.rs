@@ -105,7 +105,9 @@ impl ConnectionEnd {
     #[cold]
     pub(crate) fn cause(&self) -> String {
         match self {
-            ConnectionEnd::Here | ConnectionEnd::Idle => "this side closed the connection".to_owned(),
+            ConnectionEnd::Here | ConnectionEnd::Idle => {
+                "this side closed the connection".to_owned()
+            }
             ConnectionEnd::Vanished => {
                 "the server closed the connection while a call was running".to_owned()
             }
@@ -116,22 +118,28 @@ impl ConnectionEnd {
                 "the server answered MessageError: it could not read a request".to_owned()
             }
             ConnectionEnd::Unreadable(error) => match Refused::of(error) {
-                Some(refused) => format!("the server did not let us in: {}", refused.why),
+                Some(refused) => format!("the server rejected the connection: {}", refused.why),
                 None => format!("reading replies failed: {error}"),
             },
             ConnectionEnd::Malformed(violation) => format!("bad reply: {violation}"),
             ConnectionEnd::Unexpected(kind) => {
-                format!("the server sent a message a client never gets: {kind:?}")
+                format!(
+                    "the server sent a message of a kind that a client cannot receive: {kind:?}"
+                )
             }
-            ConnectionEnd::Late => "no reply in time".to_owned(),
+            ConnectionEnd::Late => "no reply within the time limit".to_owned(),
             ConnectionEnd::Cancelled => {
                 "the client of the forwarded request no longer waits".to_owned()
             }
-            ConnectionEnd::Unread => "the server was gone before it read any of the request".to_owned(),
-            ConnectionEnd::Untaken => "the server closed the connection before it took anything: it may take no memory of this \
-                               size (ring=, blocks=), or none at all"
-                .to_owned(),
-            ConnectionEnd::Stalled => "a message in pieces did not get on".to_owned(),
+            ConnectionEnd::Unread => {
+                "the server closed the connection before it read any of the request".to_owned()
+            }
+            ConnectionEnd::Untaken => {
+                "the server closed the connection before it read anything: it may not accept \
+                               memory of this size (ring=, blocks=), or no shared memory at all"
+                    .to_owned()
+            }
+            ConnectionEnd::Stalled => "a fragmented message was not continued in time".to_owned(),
             ConnectionEnd::CutOff(cause) => format!("a message was cut off: {cause}"),
         }
     }

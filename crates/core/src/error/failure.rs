@@ -163,7 +163,7 @@ fn explain_maker(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, "; raised by {maker}")?;
     match number & OF_ITS_OWN {
         0 => Ok(()),
-        _ => f.write_str(", which gives the code a meaning of its own"),
+        _ => f.write_str(", which defines its own meaning of the code"),
     }
 }
 

@@ -29,7 +29,7 @@ impl fmt::Display for PreconnectError {
             Cause::Unresolved(why) => why.fmt(f)?,
             Cause::Unconnected(why) => why.fmt(f)?,
         }
-        f.write_str("; start its server first, or take it out of -ORBPreconnect")
+        f.write_str("; start its server first, or remove it from -ORBPreconnect")
     }
 }
 

@@ -76,7 +76,7 @@ impl fmt::Display for ResolveError {
                 error.fmt(f)
             }
             ResolveError::Malformed { text, error } => {
-                write!(f, "{:?} is no object reference: {error}", abridged(text))
+                write!(f, "{:?} is not an object reference: {error}", abridged(text))
             }
             ResolveError::File { path, error } => {
                 write!(f, "cannot read the reference in {}: {error}", path.display())
@@ -87,18 +87,21 @@ impl fmt::Display for ResolveError {
                 abridged(text)
             ),
             ResolveError::UnknownName { name, known } if known.is_empty() => {
-                write!(f, "no initial reference {name:?}; give one with -ORBInitRef {name}=URL")
+                write!(
+                    f,
+                    "there is no initial reference {name:?}; specify one with -ORBInitRef {name}=URL"
+                )
             }
             ResolveError::UnknownName { name, known } => write!(
                 f,
-                "no initial reference {name:?}, only {}; give it with -ORBInitRef {name}=URL",
+                "there is no initial reference {name:?}, only {}; specify it with -ORBInitRef {name}=URL",
                 known.join(", ")
             ),
             ResolveError::Name { name, why } => {
                 write!(f, "the naming service did not resolve {name:?}: {why}")
             }
             ResolveError::WrongInterface { text, wanted } => {
-                write!(f, "the object at {:?} is no {wanted}", abridged(text))
+                write!(f, "the object at {:?} is not a {wanted}", abridged(text))
             }
             ResolveError::Call { text, exception, failure } => {
                 write!(f, "cannot reach {:?}: ", abridged(text))?;

@@ -81,20 +81,20 @@ impl fmt::Display for SetupError {
                 let pool = pool.0;
                 write!(
                     f,
-                    "; lane {lane} of threadpool {pool} takes the port that follows {follows} and those of earlier \
-                     lanes: name another one with -ORBLaneListenEndpoints {pool}:{lane}=iiop://:PORT, or have the \
-                     system choose with port 0 there"
+                    "; lane {lane} of threadpool {pool} uses the port after {follows} and those of earlier lanes: \
+                     specify another port with -ORBLaneListenEndpoints {pool}:{lane}=iiop://:PORT, or let the system \
+                     choose with port 0"
                 )
             }
             SetupError::Metrics { address, error } => write!(
                 f,
-                "cannot listen for requests of metrics at {address}: {error}; each ORB needs a port of its own \
-                 (-ORBMetrics, where port 0 is any free one)"
+                "cannot listen for requests of metrics at {address}: {error}; each ORB needs its own port \
+                 (-ORBMetrics; port 0 selects any free port)"
             ),
             SetupError::Threads(error) => write!(
                 f,
-                "the system gives no thread to serve requests: {error}; raise the limit on \
-                 processes (ulimit -u) or use fewer workers"
+                "the system cannot start a thread that serves requests: {error}; raise the limit on processes (ulimit \
+                 -u) or use fewer workers"
             ),
             SetupError::Interfaces(error) => write!(
                 f,
@@ -103,10 +103,10 @@ impl fmt::Display for SetupError {
             ),
             SetupError::DuplicateInterceptor(error) => error.fmt(f),
             SetupError::Interceptor(exception) => {
-                write!(f, "an interceptor does not let the ORB be made: {exception}")
+                write!(f, "an interceptor prevents the creation of the ORB: {exception}")
             }
             SetupError::Schedule(error) => {
-                write!(f, "the ORB does not enforce the table of its schedule: {error}")
+                write!(f, "the ORB cannot enforce the table of its schedule: {error}")
             }
             SetupError::Preconnect(error) => error.fmt(f),
             SetupError::ShutDown => f.write_str("the ORB was shut down"),

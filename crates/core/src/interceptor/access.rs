@@ -62,7 +62,7 @@ impl AccessGate {
                 Some(rule) => format!("by the rule at {}", rule.place),
                 None => {
                     let place = &index.rules.place;
-                    format!("as no rule allows it, and the default at {place} is deny")
+                    format!("because no rule allows it, and the default at {place} is deny")
                 }
             };
             let detail = || format!("{operation} of {text} ({interface}): {}", by());

@@ -133,7 +133,7 @@ impl fmt::Display for AccessRules {
         let count = self.rules.len();
         let verb = if self.allow { "allowed" } else { "denied" };
         let place = &self.place;
-        write!(f, "{count} access rules of {place}; what none of them matches is {verb}")
+        write!(f, "{count} access rules of {place}; requests that match none of them are {verb}")
     }
 }
 

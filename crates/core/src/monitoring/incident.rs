@@ -195,48 +195,46 @@ impl Incident {
         match self {
             Incident::AccessDenied => "the access rules do not admit this address (-ORBAccess)",
             Incident::TooManyConnections => {
-                "there are as many connections as allowed, none of them idle (-ORBMaxConnections)"
+                "the maximum number of connections is reached, and none of them is idle (-ORBMaxConnections)"
             }
             Incident::TooManyFromClient => {
-                "this address has as many connections as allowed (-ORBMaxConnectionsPerClient)"
+                "this address has the maximum number of connections (-ORBMaxConnectionsPerClient)"
             }
             Incident::Purged => "an idle connection was closed to make room for a new one",
             Incident::IdleClosed => "the connection was idle for too long (-ORBIdleTimeout)",
             Incident::Stalled => "the client stalled in the middle of a message (-ORBStallTimeout)",
             Incident::TooManyRequests => {
-                "this address has as many requests running as allowed (-ORBMaxRequestsPerClient)"
+                "this address has the maximum number of running requests (-ORBMaxRequestsPerClient)"
             }
             Incident::TooManyOctets => {
-                "the messages of this address take as much memory as allowed \
-                 (-ORBMaxOctetsPerClient); reading pauses"
+                "the messages of this address use the maximum amount of memory (-ORBMaxOctetsPerClient); reading pauses"
             }
-            Incident::Violation => "the client broke the protocol",
+            Incident::Violation => "the client violated the protocol",
             Incident::PagesRefused => {
-                "the system refuses the pages that connections over shared memory are to have (-ORBSharedPages, or pages= of the endpoint), \
-                 and the connection was closed"
+                "the system refuses the pages that connections over shared memory require (-ORBSharedPages, or pages= \
+                 of the endpoint); the connection was closed"
             }
             Incident::RepliesNotTaken => {
-                "this address has not taken as many octets of replies as may be under way \
-                 (-ORBMaxReplyOctetsPerClient)"
+                "the replies that this address has not received yet have the maximum size (-ORBMaxReplyOctetsPerClient)"
             }
             Incident::TooLarge => {
-                "the client sent more than is accepted here, and its connection was closed"
+                "the client sent more than this server accepts, and its connection was closed"
             }
             Incident::NotServed => {
-                "the system refuses what serving the connection needs (threads, or descriptors: ulimit -u and -n; more than four lanes \
-                 that borrow from each other), and it was turned away"
+                "the system refuses the threads or descriptors that serving the connection needs (ulimit -u and -n), \
+                 or more than four lanes borrow from each other; the connection was rejected"
             }
             Incident::OrderLost => {
-                "the server did not read in time what was sent before a request that was cut off; that connection was closed, and \
-                 what follows may overtake it (-ORBStallTimeout, -ORBOrderedReconnect)"
+                "the server did not read in time the data before a request that was cut off; that connection was \
+                 closed, and later requests may overtake earlier ones (-ORBStallTimeout, -ORBOrderedReconnect)"
             }
             Incident::LaneNotSteered => {
-                "the system refuses what the lane wants for its packets, and it goes on without (busy_poll and napi of the lane; \
-                 `oxorb doctor` says what to change)"
+                "the system refuses the packet settings of the lane, and the lane continues without them (busy_poll \
+                 and napi of the lane; `oxorb doctor` lists what to change)"
             }
             Incident::BadSchedulingContext => {
-                "a distributable thread has come with a scheduling context that cannot be used (both sides need the same \
-                 scheduler)"
+                "a distributable thread arrived with a scheduling context that cannot be used (both sides need the \
+                 same scheduler)"
             }
             Incident::RequestDenied => {
                 "the access rules do not allow this request ([access] of the configuration or of -ORBAccessRules)"
@@ -245,22 +243,22 @@ impl Incident {
                 "this client sends more requests than an access rule admits (limit in [access] of the configuration or \
                  of -ORBAccessRules)"
             }
-            Incident::HandshakeRefused => "the client was not let in",
+            Incident::HandshakeRefused => "the client was rejected",
             Incident::OnewayDropped => {
-                "a oneway was dropped that waited for a thread (drop of the threadpool's buffering)"
+                "a oneway that waited for a thread was dropped (drop of the threadpool's buffering)"
             }
             Incident::BeyondBudget => {
                 "its budget is spent (-ORBBudget, Orb::budgets shows what is used)"
             }
             Incident::BudgetNotEnforced => {
-                "the system does not let budgets be enforced as they say (CAP_SYS_NICE)"
+                "the system does not permit budgets to be enforced as configured (CAP_SYS_NICE)"
             }
             Incident::Cancelled => "a request was cancelled before it ran",
-            Incident::AcceptPaused => "no further connection can be accepted for the moment",
-            Incident::BidirectionalAccepted => "the connection will carry callbacks, too",
+            Incident::AcceptPaused => "no further connection can be accepted at the moment",
+            Incident::BidirectionalAccepted => "the connection will also carry callbacks",
             Incident::OnlyLoopback => {
-                "this host has no address but loopback, so only clients on it can connect \
-                 (-ORBEndPointPublish names another)"
+                "this host has no address but loopback, so only clients on it can connect (-ORBEndPointPublish \
+                 publishes another address)"
             }
             Incident::BufferFull => {
                 "all threads of the lane are busy and its request buffer is full (max_requests and max_octets of the \
@@ -270,29 +268,29 @@ impl Incident {
                 "this process may not lock its memory, so pages may be swapped (CAP_IPC_LOCK or ulimit -l allows it, \
                  -ORBLockMemory)"
             }
-            Incident::HandlerNotTold => "a reply handler could not be told an answer",
+            Incident::HandlerNotTold => "an answer could not be delivered to its reply handler",
             Incident::DispatchedLate => {
-                "the request could not be in time any more when it was dispatched (missed of the dispatching modules says \
-                 what becomes of it)"
+                "the request could no longer meet its deadline when it was dispatched (the setting missed of the \
+                 dispatching modules determines its treatment)"
             }
             Incident::Overrun => {
-                "a request used more processor time than was declared for it, so what was analysed does not hold \
-                 (`oxorb sched calibrate` measures what it takes)"
+                "a request used more processor time than was declared for it, so the analysis does not hold (`oxorb \
+                 sched calibrate` measures processor times)"
             }
             Incident::NoRealTimePriority => {
-                "this process may not have real-time priorities, so threads keep their schedule \
-                 (CAP_SYS_NICE or ulimit -r allows them, -ORBSchedPolicy SCHED_OTHER does without)"
+                "this process may not have real-time priorities, so threads keep their schedule (CAP_SYS_NICE or \
+                 ulimit -r allows them, -ORBSchedPolicy SCHED_OTHER does not need them)"
             }
             Incident::PersistentOnAnyPort => {
-                "references to its persistent objects lead nowhere after the next start, because the system chose their \
-                 port (-ORBListenEndpoints iiop://:PORT fixes it, for lanes, too)"
+                "references to its persistent objects become invalid at the next start, because the system chose their \
+                 port (-ORBListenEndpoints iiop://:PORT fixes the port, also for lanes)"
             }
             Incident::PrioritiesNotScheduled => {
-                "lanes have priorities, but all threads run in the same scheduling class, so the \
-                 scheduler does not prefer any (-ORBSchedPolicy SCHED_FIFO or SCHED_RR)"
+                "lanes have priorities, but all threads run in the same scheduling class, so the scheduler prefers \
+                 none of them (-ORBSchedPolicy SCHED_FIFO or SCHED_RR)"
             }
             Incident::BidirectionalRefused => {
-                "the client offered its connection for callbacks, which is not allowed here \
+                "the client offered its connection for callbacks, which this server does not allow \
                  (-ORBAcceptBiDirectionalGIOP)"
             }
         }

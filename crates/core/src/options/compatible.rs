@@ -10,7 +10,7 @@ use crate::{Concurrency, ReactorChoice};
 
 /// Pair of options that are valid alone but contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{one} and {other} do not go together: {reason}")]
+#[error("{one} and {other} cannot be combined: {reason}")]
 pub struct Incompatible {
     /// First setting, as an argument would set it.
     pub one: &'static str,
@@ -33,8 +33,8 @@ static RULES: &[CompatibilityRule] = &[
         says: Incompatible {
             one: "-ORBClientConnections private",
             other: "-ORBOfferBiDirectionalGIOP 1",
-            reason: "a server that may call back is called over one connection that all threads share, so none can have \
-                     one of its own; use cached connections, or an ORB of its own for the callbacks",
+            reason: "a server that may call back is called over one connection that all threads share, so threads \
+                     cannot have private connections; use cached connections, or a separate ORB for the callbacks",
         },
     },
     CompatibilityRule {
@@ -42,7 +42,7 @@ static RULES: &[CompatibilityRule] = &[
         says: Incompatible {
             one: "-ORBFragmentSize",
             other: "-ORBMaxGIOPVersion 1.0 or 1.1",
-            reason: "fragments are sent with GIOP 1.2 only; leave one of the two out",
+            reason: "fragments are sent only with GIOP 1.2; omit one of the two settings",
         },
     },
     CompatibilityRule {
@@ -53,8 +53,8 @@ static RULES: &[CompatibilityRule] = &[
         says: Incompatible {
             one: "-ORBReactor busy-poll",
             other: "-ORBConcurrency thread-per-connection",
-            reason: "a thread that has one connection waits for that alone and at no reactor; use busy-poll with reactive \
-                     or leader-followers:N, or for threadpools (reactor of the pool)",
+            reason: "a thread with one connection waits only for this connection and needs no reactor; use busy-poll \
+                     with reactive or leader-followers:N, or for threadpools (reactor of the pool)",
         },
     },
     CompatibilityRule {
@@ -68,7 +68,7 @@ static RULES: &[CompatibilityRule] = &[
         says: Incompatible {
             one: "-ORBMaxConnectionsPerClient",
             other: "-ORBMaxConnections",
-            reason: "one client may not have more connections than all together; raise MaxConnections",
+            reason: "one client cannot have more connections than all clients together; raise MaxConnections",
         },
     },
 ];

@@ -390,7 +390,7 @@ impl Options {
         let at = endpoints_of(setting, text);
         let problem = match self.protocols.parse(at) {
             Err(error) => error.to_string(),
-            Ok(_) => "its protocol was not added by add_protocol".to_owned(),
+            Ok(_) => "its protocol was not added with add_protocol".to_owned(),
         };
         let setting = format!("-ORB{setting} {text}");
         Err(SettingError { setting, problem })

@@ -115,7 +115,7 @@ fn find(name: &str) -> Option<&'static Setting> {
 
 fn unknown(name: &str) -> String {
     if FILE_SETTINGS.iter().any(|known| known.eq_ignore_ascii_case(name)) {
-        return "names a file, which can only be done by arguments and environment of an ORB's builder"
+        return "names a file, which is possible only in the arguments and the environment of an ORB's builder"
             .to_owned();
     }
     let lower = name.to_lowercase();
@@ -126,10 +126,10 @@ fn unknown(name: &str) -> String {
         known.starts_with(&lower) || lower.starts_with(&known) || distance(&known, &lower) <= 2
     });
     match near {
-        Some(near) => format!("no such option; did you mean -ORB{near}?"),
+        Some(near) => format!("there is no such option; did you mean -ORB{near}?"),
         None => {
-            "no such option; docs/config.md lists those of OxORB, docs/peer-options.md those of \
-                 other ORBs"
+            "there is no such option; docs/config.md lists the options of OxORB, docs/peer-options.md those of other \
+                 ORBs"
                 .to_owned()
         }
     }

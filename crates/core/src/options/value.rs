@@ -112,7 +112,7 @@ pub(super) fn byte_order(text: &str) -> Result<ByteOrder, String> {
 pub(super) fn fragment_size(text: &str) -> Result<Option<usize>, String> {
     match or_none(text)? {
         Some(size) if size < MIN_FRAGMENT => {
-            Err(format!("a fragment has at least {MIN_FRAGMENT} octets"))
+            Err(format!("a fragment must have at least {MIN_FRAGMENT} octets"))
         }
         size => Ok(size),
     }

@@ -40,7 +40,7 @@ impl Orb {
     /// Logs that new access rules cannot be used. For the crate that reads them from files.
     #[doc(hidden)]
     pub fn keep_access_rules(&self, error: &dyn fmt::Display) {
-        let line = format!("{error}; the access rules that were read before stay in use");
+        let line = format!("{error}; the previous access rules stay in use");
         self.log(LogLevel::Error, &line);
     }
 }

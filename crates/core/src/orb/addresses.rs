@@ -32,8 +32,7 @@ impl Orb {
         match &read {
             Ok(()) => self.log(LogLevel::Info, "certificates and keys were read again"),
             Err(error) => {
-                let line =
-                    format!("{error}; the certificates and keys that were read before stay in use");
+                let line = format!("{error}; the previous certificates and keys stay in use");
                 self.log(LogLevel::Error, &line);
             }
         }
@@ -68,7 +67,7 @@ impl Orb {
             let wanted = over.wanted();
             return Err(SetupError::Setting(SettingError {
                 setting: "-ORBListenEndpoints".to_owned(),
-                problem: format!("names no endpoint of {wanted}; add one, or leave the policy out"),
+                problem: format!("names no endpoint of {wanted}; add one, or omit the policy"),
             }));
         }
         Ok(Ref::new(self, plain.at(&named)))
@@ -125,7 +124,7 @@ impl Orb {
         if named.is_empty() {
             return Err(ThreadpoolError::BadParameter(match over.secure_only {
                 true => {
-                    "no lane of the threadpool listens with a protocol that protects what it carries (secure_only)"
+                    "no lane of the threadpool listens with a protocol that protects its messages (secure_only)"
                 }
                 false => {
                     "no lane of the threadpool listens with a protocol of the POA's ServerProtocolPolicy"
@@ -251,7 +250,7 @@ impl Over {
     fn wanted(&self) -> &'static str {
         match self.secure_only {
             true => {
-                "a protocol that protects what it carries, such as iiops, which the POA's secure_only wants"
+                "a protocol that protects its messages, such as iiops, as the POA's secure_only requires"
             }
             false => "a protocol in the POA's ServerProtocolPolicy",
         }

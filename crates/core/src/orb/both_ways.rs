@@ -145,7 +145,8 @@ impl Orb {
     fn verified_offer(&self, address: &str, client: PeerId) -> Result<Vec<Address>, String> {
         let address: Address = address.parse().map_err(|error| format!("{error}"))?;
         let protocol = self.options().protocols.giop_to(&address);
-        let protocol = protocol.ok_or_else(|| format!("{address}: of no protocol known here"))?;
+        let protocol =
+            protocol.ok_or_else(|| format!("{address}: its protocol is unknown to this ORB"))?;
         let verified = protocol.transport().verify_offer(&address, client);
         verified.map_err(|why| format!("{}: {why}", address.for_people()))
     }
@@ -159,13 +160,13 @@ impl Orb {
             let ours = !matches!(self.own_address(address), OwnAddress::No);
             address.for_people().clone_into(&mut place);
             if ours || !Arc::clone(calls).may_lead_to(address) {
-                return Err(format!("{place}: others use it"));
+                return Err(format!("{place}: other connections use it"));
             }
         }
         let led = |address: &&Address| Arc::clone(calls).lead_to(address);
         match offered.iter().filter(led).count() {
             // Since the check, another client has claimed all of the addresses.
-            0 => Err(format!("{place}: others use it")),
+            0 => Err(format!("{place}: other connections use it")),
             _ => Ok(place),
         }
     }

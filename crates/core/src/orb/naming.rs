@@ -24,7 +24,7 @@ pub(crate) fn resolve_str(context: &ObjectRef, name: &str) -> Result<ObjectRef, 
             found => return found.map_err(|error| error.why()).and_then(not_nil),
         }
     }
-    Err("it leads from one context to another for ever (CannotProceed)".to_owned())
+    Err("it leads from one context to another forever (CannotProceed)".to_owned())
 }
 
 fn not_nil(found: Option<ObjectRef>) -> Result<ObjectRef, String> {
@@ -73,8 +73,8 @@ impl NamingError {
                     }
                 });
                 match why {
-                    NOT_CONTEXT => format!("{first:?} is an object, no context (NotFound)"),
-                    NOT_OBJECT => format!("{first:?} is a context, no object (NotFound)"),
+                    NOT_CONTEXT => format!("{first:?} is an object, not a context (NotFound)"),
+                    NOT_OBJECT => format!("{first:?} is a context, not an object (NotFound)"),
                     _ => format!("there is no {first:?} (NotFound)"),
                 }
             }
@@ -84,7 +84,8 @@ impl NamingError {
             NamingError::Stopped(context, exception) => {
                 let at = context.to_corbaloc();
                 format!(
-                    "the service cannot follow the name to the context at {} (CannotProceed), and neither can we: {}",
+                    "the service cannot follow the name to the context at {} (CannotProceed), and neither can this \
+                     client: {}",
                     at.as_deref().unwrap_or("an unknown address"),
                     failure(exception)
                 )

@@ -38,17 +38,17 @@ impl ProtocolList {
     /// this process already has [`MAX_PROTOCOL_LISTS`] different lists.
     pub fn new(protocols: &[Protocol]) -> Result<Self, UnusableList> {
         if protocols.is_empty() {
-            return Err(UnusableList("there is no protocol in it"));
+            return Err(UnusableList("the list contains no protocol"));
         }
         if protocols.len() > MAX_PROTOCOLS {
-            return Err(UnusableList("there are more than 16 protocols in it"));
+            return Err(UnusableList("the list contains more than 16 protocols"));
         }
         let twice = |(at, one): (usize, &Protocol)| {
             let mut before = protocols[..at].iter();
             before.any(|other| other.protocol_type == one.protocol_type)
         };
         if protocols.iter().enumerate().any(twice) {
-            return Err(UnusableList("a protocol stands in it twice"));
+            return Err(UnusableList("the list contains a protocol twice"));
         }
         let mut lists = LISTS.lock();
         if let Some(known) = lists.iter().find(|known| **known == protocols) {
@@ -56,8 +56,8 @@ impl ProtocolList {
         }
         if lists.len() == MAX_PROTOCOL_LISTS {
             return Err(UnusableList(
-                "this process has made 1,024 different lists of protocols, which are kept as long as it runs: make \
-                 each list once, and use it again",
+                "this process has created 1,024 different lists of protocols, which are kept as long as it runs: \
+                 create each list once, and reuse it",
             ));
         }
         let list: &'static [Protocol] = protocols.to_vec().leak();

@@ -88,7 +88,7 @@ pub struct RequestQos(pub Qos);
 
 /// Error of a list that is not valid in a policy, with the reason.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the list is no policy: {0}")]
+#[error("the list is not a policy: {0}")]
 pub struct UnusableList(pub(super) &'static str);
 
 impl PriorityBandedConnection {
@@ -98,15 +98,15 @@ impl PriorityBandedConnection {
     /// The list is empty, has more than 16 bands, or has a band that contains no priority.
     pub fn new(bands: &[PriorityBand]) -> Result<Self, UnusableList> {
         if bands.is_empty() {
-            return Err(UnusableList("there is no band in it"));
+            return Err(UnusableList("the list contains no band"));
         }
         if bands.iter().any(|band| band.low < 0 || band.low > band.high) {
             return Err(UnusableList(
-                "no priority lies in one of the bands: they go from low to high, 0 to 32767",
+                "one of the bands contains no priority: a band goes from low to high, 0 to 32767",
             ));
         }
         let bands = PriorityBands::new(bands)
-            .map_err(|_| UnusableList("there are more than 16 bands in it"))?;
+            .map_err(|_| UnusableList("the list contains more than 16 bands"))?;
         Ok(Self(bands))
     }
 

@@ -96,7 +96,7 @@ impl PolicySet {
         for (index, policy) in policies.iter().enumerate() {
             let kind = policy.policy_type();
             if policies[..index].iter().any(|other| other.policy_type() == kind) {
-                return Err(invalid(index, "a policy of the same type stands before it"));
+                return Err(invalid(index, "an earlier policy has the same type"));
             }
             if let Some(why) = fault(policy) {
                 return Err(invalid(index, why));
@@ -135,21 +135,21 @@ fn fault(policy: &AnyPolicy) -> Option<&'static str> {
             Some("the lowest priority is above the highest")
         }
         AnyPolicy::ConnectionTimeout(timeout) if timeout.0.is_zero() => {
-            Some("nobody can connect in no time")
+            Some("a time limit of 0 for connecting can never be met")
         }
         AnyPolicy::FragmentSize(size) if size.0.is_some_and(|size| size < MIN_FRAGMENT) => {
-            Some("a fragment has at least 1,024 octets")
+            Some("a fragment must have at least 1,024 octets")
         }
         AnyPolicy::BufferPreallocation(octets) if octets.0 > MAX_PREALLOCATION => {
-            Some("a connection preallocates at most 64 MiB for each direction")
+            Some("a connection can preallocate at most 64 MiB for each direction")
         }
         AnyPolicy::Bandwidth(rate) if rate.0 == Some(0) => {
-            Some("nothing is sent with no bandwidth; None stands for no bound")
+            Some("nothing can be sent with a bandwidth of 0; None stands for no limit")
         }
         AnyPolicy::BufferingConstraint(constraint)
             if constraint.count == Some(0) || constraint.octets == Some(0) =>
         {
-            Some("a buffer that is sent at zero would never be sent")
+            Some("a buffer with a threshold of 0 would never be sent")
         }
         _ => None,
     }

@@ -142,7 +142,7 @@ impl fmt::Debug for Protocol {
     }
 }
 
-const NOT_A_NAME: &str = "its name has other characters than a-z, 0-9, '-', '+' and '.'";
+const NOT_A_NAME: &str = "its name contains characters other than a-z, 0-9, '-', '+' and '.'";
 
 fn is_name(name: &str) -> bool {
     let part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+.".contains(c);
@@ -159,17 +159,17 @@ fn unmet(messaging: Option<&'static dyn Messaging>, facts: Facts) -> Option<Cow<
     };
     if !facts.reliable {
         return Some(Cow::Owned(format!(
-            "{who} needs a transport that loses nothing, and this one may"
+            "{who} needs a reliable transport, but this one may lose messages"
         )));
     }
     if needs.stream && !facts.stream {
         return Some(Cow::Owned(format!(
-            "{who} needs a stream of octets, and the transport has datagrams"
+            "{who} needs a stream of octets, but the transport has datagrams"
         )));
     }
     match facts.mtu {
         Some(most) if needs.no_fragments => Some(Cow::Owned(format!(
-            "{who} has no fragments, and the transport takes at most {most} octets at a time"
+            "{who} has no fragments, but the transport accepts at most {most} octets at a time"
         ))),
         _ => None,
     }
@@ -178,7 +178,7 @@ fn unmet(messaging: Option<&'static dyn Messaging>, facts: Facts) -> Option<Cow<
 /// Error of an invalid combination of messaging, transport and profile, or of a conflict between
 /// protocols.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the protocol {name:?} cannot be: {problem}")]
+#[error("the protocol {name:?} cannot be added: {problem}")]
 pub struct Mismatch {
     /// Name of the protocol.
     pub name: Cow<'static, str>,

@@ -89,10 +89,10 @@ impl ProfileKind for Placed {
         let end = text.find(self.ends).unwrap_or(text.len());
         let (place, rest) = text.split_at(end);
         if place.is_empty() {
-            return Err("it names no place");
+            return Err("it contains no address");
         }
         if place.contains('|') {
-            return Err("it holds a |, which URLs of its kind have no use for");
+            return Err("it contains a |, which URLs of its kind cannot contain");
         }
         Ok(LocatedAddress {
             version,

@@ -46,10 +46,10 @@ impl Protocols {
         for known in &self.0 {
             let tag = known.profile().tag();
             let problem = if known.name() == protocol.name() {
-                "there is one of this name".into()
+                "a protocol with this name exists".into()
             } else if tag == protocol.profile().tag() {
                 let name = known.name();
-                format!("its profiles have the tag {tag:#x} of those of {name:?}").into()
+                format!("its profiles have the same tag, {tag:#x}, as those of {name:?}").into()
             } else {
                 continue;
             };
@@ -189,7 +189,7 @@ fn read(
             let at = text.text().find(&format!("{version}@")).unwrap_or(0);
             let (_, behind) = text.split_at(at);
             let (place, _) = behind.split_at(version.len().min(behind.text().len()));
-            return Err(place.error("the GIOP versions are 1.0, 1.1 and 1.2"));
+            return Err(place.error("the supported GIOP versions are 1.0, 1.1 and 1.2"));
         }
     }
     Ok(endpoints)
@@ -259,10 +259,10 @@ mod tests {
     fn what_cannot_be_told_apart_is_refused() {
         let error = both().add(Protocol::iiop()).unwrap_err();
         let text = error.to_string();
-        assert_eq!(text, "the protocol \"iiop\" cannot be: there is one of this name");
+        assert_eq!(text, "the protocol \"iiop\" cannot be added: a protocol with this name exists");
         let again = Protocol::new("iiop2", super::super::Iiop, None, Arc::new(Memory::new()));
         let error = both().add(again.unwrap()).unwrap_err();
-        assert!(error.problem.contains("0x0 of those of \"iiop\""), "{error}");
+        assert!(error.problem.contains("0x0, as those of \"iiop\""), "{error}");
         let named = Protocol::new("I I", super::super::Iiop, None, Arc::new(Memory::new()));
         assert!(named.unwrap_err().problem.contains("characters"));
         assert!(Protocols::of([]).is_err());

@@ -114,10 +114,10 @@ pub(super) fn version(text: &str) -> Result<(Version, &str), &'static str> {
     let version = &text[..text.len() - rest.len()];
     match rest.strip_prefix('@') {
         Some(rest) if !version.is_empty() => {
-            let minor = version.strip_prefix("1.").ok_or("only GIOP 1.x exists")?;
+            let minor = version.strip_prefix("1.").ok_or("only GIOP 1.x is supported")?;
             match minor.parse() {
                 Ok(minor) => Ok((Version { major: 1, minor }, rest)),
-                Err(_) => Err("its version is not <major>.<minor>"),
+                Err(_) => Err("its version must have the form MAJOR.MINOR"),
             }
         }
         _ => Ok((Version::V1_2, text)),
@@ -180,7 +180,7 @@ mod tests {
         for (text, part) in [
             ("corbaloc:smoke:signals/key", "smoke"),
             ("corbaloc:mem:2.0@bank/key", "only GIOP 1.x"),
-            ("corbaloc:mem:/key", "names no place"),
+            ("corbaloc:mem:/key", "contains no address"),
             ("corbaloc:mem:a,iiop:h:x/key", "port"),
             ("corbaloc:mem:a/%zz", "escape"),
         ] {

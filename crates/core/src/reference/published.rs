@@ -44,8 +44,8 @@ impl Options {
             return Err(SetupError::Setting(SettingError {
                 setting: format!("-ORBListenEndpoints {endpoint}"),
                 problem: format!(
-                    "{} has no byte-order mark, so this ORB must write in the byte order of its machine, and its option \
-                     says otherwise",
+                    "{} has no byte-order mark, so this ORB must write in the byte order of its machine, but its \
+                     option selects the other one",
                     protocol.name()
                 ),
             }));
@@ -93,7 +93,7 @@ impl Options {
             if self.secure_only && !self.protocol_at(endpoint)?.transport().is_secure() {
                 return Err(SetupError::Setting(SettingError {
                     setting: format!("-ORBListenEndpoints {endpoint}"),
-                    problem: "-ORBSecureOnly yes leaves protocols only that protect what they carry, such as iiops".to_owned(),
+                    problem: "-ORBSecureOnly yes permits only protocols that protect their messages, such as iiops".to_owned(),
                 }));
             }
         }
@@ -107,7 +107,8 @@ impl Options {
         if wanted && !secure.any(|is| is) {
             return Err(SettingError {
                 setting: "-ORBTls.. or -ORBSecureOnly".to_owned(),
-                problem: "this ORB has no protocol that protects what it carries: build it with the feature tls of the crate oxorb"
+                problem: "this ORB has no protocol that protects its messages: build it with the feature tls of the \
+                          crate oxorb"
                     .to_owned(),
             });
         }

@@ -32,9 +32,7 @@ pub enum NotConfined {
     #[error("the factory of the confined servant panicked")]
     Panicked,
     /// The lane's thread was busy for longer than the option HoldTime allows, or its queue of jobs is full.
-    #[error(
-        "the thread of the lane did not come to make the confined servant in time (-ORBHoldTime)"
-    )]
+    #[error("the thread of the lane did not create the confined servant in time (-ORBHoldTime)")]
     Busy,
     /// The lane has ended.
     #[error("the lane has ended")]

@@ -75,7 +75,7 @@ impl Connection {
             let began = *since.get_or_insert_with(|| {
                 let client = self.common.status.client.as_ref();
                 let octets = client.map_or(0, |client| client.share.replies());
-                let what = || format!("replies of {octets} octets are not taken");
+                let what = || format!("the client has not received replies of {octets} octets");
                 shared.note(Incident::RepliesNotTaken, || self.link.peer(), what);
                 clock::now()
             });

@@ -345,7 +345,7 @@ impl AssignedRequest {
 
     fn serve_by(mut self, serve: impl FnOnce(&Arc<dyn Keeper>, &mut Connection)) {
         if self.dropping.is_over() {
-            return self.give_up("it waited for longer than oneways of its class may");
+            return self.give_up("it waited longer than oneways of its class may wait");
         }
         let AssignedRequest { orb, connection, .. } = &mut self;
         // A panic outside of a servant is a fault of the ORB. It costs this request, but not the thread.
@@ -390,7 +390,7 @@ impl Lane {
                 let Some(LaneWork::Request(oneway)) = queue.displace(octets) else {
                     return Err(raise::REQUESTS_BUFFERED);
                 };
-                oneway.give_up("it gave way to another request, as the queue is full");
+                oneway.give_up("it was dropped for another request, because the queue is full");
             },
             (None, Serving::ThreadPerRequest) => {
                 let limit = self.plan.static_threads;

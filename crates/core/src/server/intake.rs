@@ -138,7 +138,7 @@ impl Intake {
         }
         if !self.throttled {
             self.throttled = true;
-            let detail = || format!("a message of {wanted} octets waits");
+            let detail = || format!("a message of {wanted} octets is waiting");
             orb.shared().note(Incident::TooManyOctets, || link.peer(), detail);
         }
         Ok(false)

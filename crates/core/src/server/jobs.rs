@@ -48,18 +48,18 @@ impl Lane {
         match self.plan.serving {
             Serving::Reader if self.polls_alone() => Ok(()),
             Serving::Reader if self.plan.static_threads > 1 => {
-                Err("its lane has several static threads: give it one (static_threads)")
+                Err("its lane has several static threads: configure one (static_threads)")
             }
             Serving::Reader if self.plan.dynamic_threads > 0 => {
-                Err("its lane has dynamic threads: leave them out (dynamic_threads)")
+                Err("its lane has dynamic threads: omit them (dynamic_threads)")
             }
             Serving::Reader => Err(
-                "another thread reads or lends itself where its lane is busy: leave out request buffering and borrowing \
+                "other threads serve requests of the lane while it is busy: remove request buffering and borrowing \
                  (buffering, allow_borrowing)",
             ),
-            _ => {
-                Err("its lane hands requests on: let the thread that reads serve (Serving::Reader)")
-            }
+            _ => Err(
+                "its lane passes requests to other threads: let the reading thread serve them (Serving::Reader)",
+            ),
         }
     }
 

@@ -301,7 +301,7 @@ impl ServingContext {
         if !affordable {
             let served = self.served.borrow();
             let peer = || served.as_ref().map_or_else(String::new, |it| it.link.peer());
-            let what = || format!("values that take {octets} octets more were refused");
+            let what = || format!("values that need {octets} more octets were refused");
             shared.note(Incident::TooManyOctets, peer, what);
         }
         affordable

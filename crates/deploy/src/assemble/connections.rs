@@ -170,13 +170,14 @@ impl<'a> Making<'_, 'a> {
 
     fn undescribed(&self, one: &End<'a>) -> Error {
         let what = format!(
-            "{}: the kind of port {:?} of part {:?} is not known: its package realizes no interface (.ccd) that lists ports, and {}",
+            "{}: the kind of port {:?} of part {:?} is unknown: its package realizes no interface (.ccd) that lists \
+             ports, and {}",
             one.assembly.path,
             one.end.port_name,
             one.end.instance.id,
             self.types.why_not_in_idl(one.at)
         );
-        let cure = "add the interface to the package, or give the IDL of the component";
+        let cure = "add the interface to the package, or specify the IDL of the component";
         Error::from(Finding::error(one.end.place, what).cure(cure))
     }
 }

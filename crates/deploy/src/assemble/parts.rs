@@ -99,7 +99,7 @@ pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Resu
         let names =
             crate::finding::listed(making.plan.instance.iter().map(|one| one.name.as_str()));
         return Err(Error::plain(format!(
-            "the package has no part {unknown:?} to be placed; its instances are {names}"
+            "the package has no part {unknown:?} that could be placed; its instances are {names}"
         )));
     }
     making.plan.check_references()?;
@@ -250,7 +250,8 @@ impl<'s, 'a> Making<'s, 'a> {
             }
             _ => Err(implementation.wrong(
                 description.place,
-                "an implementation is an assembly or monolithic, and one of them: give it one assemblyImpl or one monolithicImpl",
+                "an implementation must be either an assembly or monolithic: give it one assemblyImpl or one \
+                 monolithicImpl",
             )),
         }
     }
@@ -309,7 +310,7 @@ impl<'s, 'a> Making<'s, 'a> {
         if self.plan.instance[at].node.is_none() {
             let name = &self.plan.instance[at].name;
             return Err(Error::plain(format!(
-                "instance {name:?} is on no node: say one for it, or one for all"
+                "instance {name:?} is on no node: specify one for it, or one for all"
             )));
         }
         Ok(Part::Instance { at })
@@ -341,8 +342,10 @@ impl<'s, 'a> Making<'s, 'a> {
             let values = mapped.remove(part.id.0.as_str()).unwrap_or_default();
             let found = self.subcomponent(&name, assembly.inner(part), values, depth)?;
             if parts.insert(part.id.0.as_str(), found).is_some() {
-                let what =
-                    format!("part {:?} is there twice: ids of an assembly differ", part.id.0);
+                let what = format!(
+                    "part {:?} occurs twice: the ids of an assembly must be different",
+                    part.id.0
+                );
                 return Err(assembly.wrong(part.place, what));
             }
         }
@@ -470,7 +473,7 @@ impl<'s, 'a> Making<'s, 'a> {
         };
         if !is_met {
             let what = format!(
-                "its parts are {}, and the nodes that were chosen are others",
+                "its parts have the constraint {}, but the chosen nodes do not meet it",
                 locality.constraint.text()
             );
             return Err(whole.assembly.wrong(locality.place, what));

@@ -121,7 +121,7 @@ impl<'a> Shelf<'a> {
         let value = T::of(document).ok_or_else(|| {
             from.wrong(
                 place,
-                format!("{href:?} is of kind {}, and {} is wanted", document.kind(), T::WHAT),
+                format!("{href:?} is of kind {} instead of {}", document.kind(), T::WHAT),
             )
         })?;
         Ok(Found { path, value })
@@ -153,7 +153,7 @@ impl<'a> Shelf<'a> {
                     let named = named.map_or("", String::as_str);
                     wrong(
                         wanted.place,
-                        format!("no package of the archive is {named:?}; add its descriptor"),
+                        format!("the archive has no package {named:?}; add its descriptor"),
                     )
                 }
             },
@@ -180,7 +180,7 @@ impl<'a> Shelf<'a> {
             }
             _ => wrong(
                 all.place,
-                "it is of one package or configuration: give it a basePackage".to_owned(),
+                "it must have one package or configuration: add a basePackage".to_owned(),
             ),
         }
     }
@@ -218,12 +218,13 @@ impl<'a> Shelf<'a> {
                     (Some(only), None) => Ok(Base::Configuration(self.follow(from, only)?)),
                     _ => Err(from.wrong(
                         value.place,
-                        "it has not one configuration: say which descriptor the plan is of",
+                        "it does not have exactly one configuration: specify the descriptor of the plan",
                     )),
                 }
             }
             other => Err(Error::plain(format!(
-                "{path} is of kind {}, and a plan is made of a package (.cpd), a configuration (.pcd) or an entry (.tpd)",
+                "{path} is of kind {}, but a plan is made from a package (.cpd), a configuration (.pcd) or an entry \
+                 (.tpd)",
                 other.kind()
             ))),
         }
@@ -256,10 +257,10 @@ impl<'a> Shelf<'a> {
         match roots.as_slice() {
             [only] => Ok((*only).to_owned()),
             [] => Err(Error::plain(
-                "the archive has no package that no other refers to: say which one the plan is of",
+                "the archive has no package to which no other refers: specify the one for the plan",
             )),
             many => Err(Error::plain(format!(
-                "the archive has several packages that no other refers to, {}: say which one the plan is of",
+                "the archive has several packages to which no other refers, {}: specify the one for the plan",
                 listed(many.iter().copied())
             ))),
         }

@@ -89,7 +89,7 @@ impl<'s, 'a> ComponentTypes<'s, 'a> {
     /// Returns the index of an implementation's type in the IDL, or the reason why there is none.
     fn in_idl(&mut self, implementation: &Implementation) -> Result<usize, String> {
         if self.components.is_empty() {
-            return Err("no IDL of its component is given".to_owned());
+            return Err("the IDL of its component is not specified".to_owned());
         }
         match type_among(implementation, self.components, &self.factories) {
             Ok(Some((_, component))) => Ok(self.push(None, Cow::Borrowed(component))),

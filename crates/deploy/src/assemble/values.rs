@@ -167,7 +167,7 @@ fn property_type<'m>(
                     described.origin(),
                     instance.name
                 );
-                return Err(given.wrong(what, "leave the value out"));
+                return Err(given.wrong(what, "omit the value"));
             }
             None => {
                 let what = format!(
@@ -186,7 +186,7 @@ fn property_type<'m>(
                 "nothing declares the type of property {property:?} of instance {:?}",
                 instance.name
             );
-            let cure = "declare it in an interface (.ccd) of the package, or give the IDL of the component";
+            let cure = "declare it in an interface (.ccd) of the package, or specify the IDL of the component";
             Err(given.wrong(what, cure))
         }
     }

@@ -65,9 +65,9 @@ pub(super) fn check(
                 Ok(callers) => compared(&name, work, period.max(1), &callers),
                 Err(late) => {
                     let what = format!(
-                        "the burst that {name} needs is not known, because {late} has no bound"
+                        "the burst that {name} needs is unknown, because {late} has no bound"
                     );
-                    let cure = format!("let {late} end within its period");
+                    let cure = format!("make {late} end within its period");
                     Finding::warning(work.place, what).cure(cure)
                 }
             };
@@ -114,21 +114,21 @@ fn compared(name: &str, work: &Work, period: Nanos, callers: &[Caller]) -> Findi
     match needed(period, callers) {
         None => {
             let what = format!(
-                "{name} is called a little more often than its mostRate permits, so that no burst is enough for ever"
+                "{name} is called a little more often than its mostRate permits, so no burst is large enough in the long run"
             );
             let longest = Show((period as f64 / share(period, callers)) as Nanos);
-            Finding::warning(work.place, what).cure(format!("say mostRate = \"{longest}\""))
+            Finding::warning(work.place, what).cure(format!("specify mostRate = \"{longest}\""))
         }
         Some(least) if least > declared => {
             let what = format!(
-                "{name} has a burst of {declared}, and its callers need {least}, so that calls may be refused although \
-                 all callers keep to their rates"
+                "{name} has a burst of {declared}, but its callers need {least}, so calls may be refused although all \
+                 callers keep their rates"
             );
-            Finding::warning(work.place, what).cure(format!("say burst = {least}"))
+            Finding::warning(work.place, what).cure(format!("specify burst = {least}"))
         }
         Some(least) => {
             let what = format!(
-                "{name} has a burst of {declared}, which is enough, as its callers need {least}"
+                "{name} has a burst of {declared}, which is enough, because its callers need {least}"
             );
             Finding::note(work.place, what)
         }

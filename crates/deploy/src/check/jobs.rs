@@ -215,16 +215,16 @@ impl<'p> Maker<'p> {
             && (work.period.is_some() || work.rate_from.is_some() || work.jitter.is_some())
         {
             let what = format!(
-                "work of {name:?} at a port has a period, rateFrom or jitter, which its callers give"
+                "work of {name:?} at a port has a period, rateFrom or jitter, but its callers determine them"
             );
             self.say(
                 Finding::error(work.place, what)
-                    .cure("leave them out; leastRate and mostRate bound the rate of callers"),
+                    .cure("omit them; leastRate and mostRate bound the rate of callers"),
             );
         }
         if work.port.is_none() && (work.least_rate.is_some() || work.most_rate.is_some()) {
             let what = format!(
-                "work of {name:?} that runs by itself has leastRate or mostRate, which are for ports"
+                "work of {name:?} without a port has leastRate or mostRate, which apply only to ports"
             );
             self.say(Finding::error(work.place, what));
         }
@@ -242,8 +242,8 @@ impl<'p> Maker<'p> {
         let mut several: Vec<_> = several.collect();
         several.sort_unstable_by_key(|(_, (_, place))| (place.line, place.column));
         for (port, (same, place)) in several {
-            let what = format!("{}.{port} has {same} works", attachment.name);
-            self.say(Finding::error(place, what).cure("make them one"));
+            let what = format!("{}.{port} has {same} work entries", attachment.name);
+            self.say(Finding::error(place, what).cure("combine them"));
         }
     }
 
@@ -255,10 +255,12 @@ impl<'p> Maker<'p> {
     /// Reports once that a limit is reached, after which nothing more is followed.
     fn too_many(&mut self, place: Place, most: usize, what: &str) {
         if self.told.insert((usize::MAX, String::new())) {
-            let what = format!("the works of the plan make more than {most} {what}, the limit");
+            let what = format!(
+                "the work entries of the plan result in more than {most} {what}, the limit"
+            );
             self.say(
                 Finding::error(place, what)
-                    .cure("say which ports a work uses: emits = [\"ready\"], calls = [\"source\"]"),
+                    .cure("specify the ports that a work entry uses: emits = [\"ready\"], calls = [\"source\"]"),
             );
         }
     }
@@ -429,8 +431,8 @@ impl<'p> Maker<'p> {
                 .chain([&to])
                 .map(|(at, port)| format!("{}.{port}", self.plan.instance[*at].name));
             let what =
-                format!("connections make a ring: {}", names.collect::<Vec<_>>().join(" -> "));
-            let cure = "say with emits and calls what a work sets going, or take one of the connections away";
+                format!("connections form a cycle: {}", names.collect::<Vec<_>>().join(" -> "));
+            let cure = "specify with emits and calls what a work entry triggers, or remove one of the connections";
             if self.told.insert((to.0, format!("ring {}", to.1))) {
                 self.findings.push(Finding::error(connection.place, what).cure(cure));
             }
@@ -444,7 +446,7 @@ impl<'p> Maker<'p> {
             if self.told.insert((to.0, to.1.to_owned())) {
                 let place = attachment.map(|attachment| attachment.place).unwrap_or_default();
                 let what = format!(
-                    "nothing says how long {}.{} takes, which {} sets going",
+                    "the execution time of {}.{}, which {} triggers, is unknown",
                     target.name, to.1, self.jobs[from].name
                 );
                 let cure = format!(
@@ -462,7 +464,7 @@ impl<'p> Maker<'p> {
             && self.told.insert((usize::MAX, format!("delay {}", connection.name)))
         {
             let what = format!(
-                "connection {:?} crosses nodes, and its messages are taken to be there at once",
+                "connection {:?} crosses nodes, but the analysis assumes that its messages arrive immediately",
                 connection.name
             );
             let cure = format!("add [[connection]] name = {:?}, delay = \"...\"", connection.name);
@@ -515,29 +517,31 @@ impl<'p> Maker<'p> {
                 let hertz = |period: Period| SECOND as f64 / period.0 as f64;
                 let name = format!("{}.{port}", instance.name);
                 if rate == 0.0 {
-                    let what =
-                        format!("nothing calls {name}, so its {} count nowhere", Show(work.wcet.0));
+                    let what = format!(
+                        "nothing calls {name}, so the analysis ignores its {}",
+                        Show(work.wcet.0)
+                    );
                     findings.push(Finding::warning(work.place, what));
                 }
                 if let Some(least) =
                     work.least_rate.map(hertz).filter(|least| rate < least * (1.0 - 1e-6))
                 {
                     let what = format!(
-                        "{name} has to be called {least:.3} times a second at least, and is called {rate:.3} times"
+                        "{name} must be called at least {least:.3} times a second, but is called {rate:.3} times"
                     );
                     findings.push(
                         Finding::error(work.place, what)
-                            .cure("raise the rate of what calls it, or connect it"),
+                            .cure("raise the rate of its callers, or connect it"),
                     );
                 }
                 if let Some(most) =
                     work.most_rate.map(hertz).filter(|most| rate > most * (1.0 + 1e-6))
                 {
                     let what = format!(
-                        "{name} may be called {most:.3} times a second, and is called {rate:.3} times"
+                        "{name} may be called at most {most:.3} times a second, but is called {rate:.3} times"
                     );
                     findings.push(
-                        Finding::error(work.place, what).cure("lower the rate of what calls it"),
+                        Finding::error(work.place, what).cure("lower the rate of its callers"),
                     );
                 }
             }

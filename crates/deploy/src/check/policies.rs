@@ -95,7 +95,7 @@ impl<'c> Checked<'c> {
             if let Some(first) = ids.insert(id, place) {
                 findings.push(Finding::error(
                     place,
-                    format!("id {id:?} is there twice, first at {first}"),
+                    format!("id {id:?} occurs twice, first at {first}"),
                 ));
             }
         };
@@ -146,14 +146,16 @@ impl<'c> Checked<'c> {
             self.wrong(
                 place,
                 format!("pool {id:?} has no threads"),
-                "give it static_threads of 1 at least",
+                "set static_threads to at least 1",
             );
         }
     }
 
     fn buffering(&mut self, id: &str, allowed: bool, most: u32, place: Place) {
         if !allowed && most > 0 {
-            let what = format!("pool {id:?} lets no request wait, and {most} may wait");
+            let what = format!(
+                "pool {id:?} does not buffer requests, but sets a limit of {most} buffered requests"
+            );
             self.findings.push(
                 Finding::warning(place, what)
                     .cure("set allow_request_buffering, or max_buffered_requests to 0"),
@@ -166,7 +168,7 @@ impl<'c> Checked<'c> {
             self.wrong(
                 pool.place,
                 format!("pool {:?} has no lane", pool.id.0),
-                "give it one, or use a threadpool",
+                "add one, or use a threadpool",
             );
         }
         let mut seen = HashSet::new();
@@ -175,14 +177,14 @@ impl<'c> Checked<'c> {
             self.threads(&name, static_threads.saturating_add(*dynamic_threads), *place);
             if !seen.insert(priority.0) {
                 let what = format!("pool {:?} has two lanes of priority {}", pool.id.0, priority.0);
-                self.wrong(*place, what, "make them one");
+                self.wrong(*place, what, "combine them");
             }
         }
     }
 
     fn banded(&mut self, bands: &ConnectionBands) -> Bands {
         if bands.band.is_empty() {
-            self.wrong(bands.place, format!("{:?} has no band", bands.id.0), "give it one");
+            self.wrong(bands.place, format!("{:?} has no band", bands.id.0), "add one");
         }
         let mut taken = Bands::new();
         for band in &bands.band {
@@ -200,7 +202,7 @@ impl<'c> Checked<'c> {
                 None => drop(taken.insert(low, high)),
                 Some((other, end)) => {
                     let what = format!("bands {low} to {high} and {other} to {end} overlap");
-                    self.wrong(band.place, what, "a priority has one connection");
+                    self.wrong(band.place, what, "each priority must be in one band");
                     taken.remove(&other);
                     taken.insert(low.min(other), high.max(end));
                 }
@@ -217,7 +219,7 @@ impl<'c> Checked<'c> {
         {
             self.wrong(
                 to.place,
-                format!("policy set {id:?} is about pool {:?}, which is not there", to.id),
+                format!("policy set {id:?} uses pool {:?}, which does not exist", to.id),
                 "declare it in resources",
             );
         }
@@ -238,15 +240,19 @@ impl<'c> Checked<'c> {
             && !lanes.contains(&model.server_priority.0)
         {
             let what = format!(
-                "policy set {id:?} declares priority {}, and its pool has no lane of it, only {}",
+                "policy set {id:?} declares priority {}, but its pool has no lane with this priority, only {}",
                 model.server_priority.0,
                 named(lanes)
             );
-            self.wrong(model.place, what, "add a lane of that priority, or declare one of those");
+            self.wrong(
+                model.place,
+                what,
+                "add a lane with this priority, or declare one of the existing priorities",
+            );
         }
         if model.is_none() && lanes.is_some() {
-            let what = format!("policy set {id:?} has lanes and no priority model");
-            self.wrong(set.place, what, "add a priorityModel, which says the lane of a request");
+            let what = format!("policy set {id:?} has lanes, but no priority model");
+            self.wrong(set.place, what, "add a priorityModel, which selects the lane of a request");
         }
         let Some(to) = &set.priority_banded_connection else {
             return;
@@ -254,7 +260,7 @@ impl<'c> Checked<'c> {
         let Some((_, bands)) = self.bands.get(&*to.id) else {
             self.wrong(
                 to.place,
-                format!("policy set {id:?} is about bands {:?}, which are not there", to.id),
+                format!("policy set {id:?} uses bands {:?}, which do not exist", to.id),
                 "declare them in resources",
             );
             return;
@@ -271,7 +277,7 @@ impl<'c> Checked<'c> {
             self.wrong(
                 to.place,
                 what,
-                "add a band that holds it: a client opens connections for bands alone",
+                "add a band that contains it: a client opens connections only for bands",
             );
         }
     }
@@ -286,8 +292,8 @@ impl<'c> Checked<'c> {
             if let Some(first) = seen.insert(name, *place) {
                 self.wrong(
                     *place,
-                    format!("instance {name:?} is there twice, first at {first}"),
-                    "make them one",
+                    format!("instance {name:?} occurs twice, first at {first}"),
+                    "combine them",
                 );
             }
             if !instances.contains(&**name) {
@@ -298,7 +304,7 @@ impl<'c> Checked<'c> {
                 if !self.sets.contains_key(&**id) {
                     self.wrong(
                         *place,
-                        format!("instance {name:?} is about policy set {id:?}, which is not there"),
+                        format!("instance {name:?} uses policy set {id:?}, which does not exist"),
                         "declare it in orbConfigs",
                     );
                 }
@@ -311,7 +317,7 @@ impl<'c> Checked<'c> {
             used.insert(id.to_owned());
             if !self.sets.contains_key(id) {
                 let what = format!(
-                    "instance {:?} is about policy set {id:?}, which the resources do not have",
+                    "instance {:?} uses policy set {id:?}, which the resources do not declare",
                     instance.name
                 );
                 self.in_plan.push(Finding::error(place, what));
@@ -366,7 +372,8 @@ impl<'c> Checked<'c> {
                     && !std::mem::replace(&mut no_lane, true)
                 {
                     let what = format!(
-                        "{:?} calls {:?} at priority {priority}, which takes the caller's priority and has lanes {} only",
+                        "{:?} calls {:?} at priority {priority}, which uses the caller's priority, and has only lanes \
+                         {}",
                         client.name,
                         server.name,
                         named(lanes)
@@ -378,7 +385,7 @@ impl<'c> Checked<'c> {
                     self.wrong(
                         place,
                         what,
-                        "add a lane of that priority, or let the server declare its own",
+                        "add a lane with this priority, or let the server declare its own",
                     );
                 }
                 let bands = lookup
@@ -400,7 +407,7 @@ impl<'c> Checked<'c> {
                         client.name, server.name, bands.id.0
                     );
                     let place = bands.place;
-                    self.wrong(place, what, "add a band that holds it");
+                    self.wrong(place, what, "add a band that contains it");
                 }
             }
         }

@@ -56,7 +56,7 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
             }
             Ok(None) => {
                 let what = format!(
-                    "the component type of instance {:?} is not known, so its ports are not checked",
+                    "the component type of instance {:?} is unknown, so its ports are not checked",
                     instance.name
                 );
                 let cure = format!("give its implementation the execParameter {TYPE:?}");
@@ -79,7 +79,7 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
                 }
                 Some(port) if port.kind != end.kind => {
                     let what = format!(
-                        "{full} is a {} in IDL, and a {} here",
+                        "{full} is a {} in IDL, but a {} here",
                         port.kind.text(),
                         end.kind.text()
                     );
@@ -100,11 +100,12 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
                     if wants.kind.is_event() { (wants, has) } else { (has, wants) };
                 if !given.is_also.contains(&wanted.type_name) && wanted.type_name != "Object" {
                     let what = format!(
-                        "{user_name} is of type {}, and {provider_name} of type {}",
+                        "{user_name} is of type {}, but {provider_name} of type {}",
                         wants.type_name, has.type_name
                     );
-                    findings
-                        .push(Finding::error(user.place, what).cure("connect ports of one type"));
+                    findings.push(
+                        Finding::error(user.place, what).cure("connect ports of the same type"),
+                    );
                     break 'pairs;
                 }
             }

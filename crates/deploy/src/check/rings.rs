@@ -159,13 +159,14 @@ fn finding(plan: &Plan, ring: &[&Call<'_>]) -> Finding {
             plan.instance[one.from.0].name, steps[0]
         ),
         _ => format!(
-            "components call each other's facets in a ring: {}; each may wait for the next, and containers whose threads all wait \
-             answer none of them",
+            "components call each other's facets in a cycle: {}; each may wait for the next, and containers whose \
+             threads all wait answer none of them",
             steps.join(", ")
         ),
     };
     let place = ring.first().map(|call| call.connection.place).unwrap_or_default();
     Finding::warning(place, what).cure(
-        "call back by an event through a channel, or give each of their pools more threads than calls wait at once",
+        "call back by an event through a channel, or give each of their pools more threads than calls that can wait at \
+         the same time",
     )
 }

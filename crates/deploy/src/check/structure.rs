@@ -29,7 +29,7 @@ fn placed(input: &Input<'_>, findings: &mut Findings) {
         let node = instance.node.as_deref().unwrap_or_default();
         if node.trim().is_empty() {
             let what = format!("instance {:?} is on no node", instance.name);
-            findings.push(Finding::error(instance.place, what).cure("give it a node"));
+            findings.push(Finding::error(instance.place, what).cure("specify a node"));
         } else if let Some(cure) =
             cure.as_ref().filter(|_| known.as_ref().is_some_and(|known| !known.contains(node)))
         {
@@ -45,14 +45,14 @@ fn placed(input: &Input<'_>, findings: &mut Findings) {
 fn artifacts(plan: &Plan, findings: &mut Findings) {
     for artifact in &plan.artifact {
         if artifact.location.iter().all(|location| location.trim().is_empty()) {
-            let what = format!("artifact {:?} is found nowhere", artifact.name);
-            findings.push(Finding::error(artifact.place, what).cure("give it a location"));
+            let what = format!("artifact {:?} has no location", artifact.name);
+            findings.push(Finding::error(artifact.place, what).cure("add a location"));
         }
     }
     let used: HashSet<&str> =
         plan.instance.iter().map(|instance| &*instance.implementation.id).collect();
     for implementation in plan.implementation.iter().filter(|it| !used.contains(&*it.id.0)) {
-        let what = format!("no instance is of implementation {:?}", implementation.name);
+        let what = format!("no instance uses implementation {:?}", implementation.name);
         findings.push(Finding::warning(implementation.place, what));
     }
 }
@@ -74,7 +74,7 @@ fn connections(plan: &Plan, findings: &mut Findings) {
     let mut names = HashMap::new();
     for connection in &plan.connection {
         if let Some(first) = names.insert(&*connection.name, connection.place) {
-            let what = format!("connection {:?} is there twice, first at {first}", connection.name);
+            let what = format!("connection {:?} occurs twice, first at {first}", connection.name);
             findings
                 .push(Finding::error(connection.place, what).cure("give one of them another name"));
         }
@@ -84,7 +84,7 @@ fn connections(plan: &Plan, findings: &mut Findings) {
             let known = *kinds.entry(port).or_insert(end.kind);
             if known != end.kind {
                 let what = format!(
-                    "{} is a {} here and a {} elsewhere",
+                    "{} is a {} here, but a {} elsewhere",
                     name(end),
                     end.kind.text(),
                     known.text()
@@ -97,7 +97,7 @@ fn connections(plan: &Plan, findings: &mut Findings) {
             {
                 let what = format!("a {} never has provider {}", end.kind.text(), end.provides());
                 findings.push(
-                    Finding::error(end.place, what).cure("leave provider out: the kind tells it"),
+                    Finding::error(end.place, what).cure("omit provider: the kind determines it"),
                 );
             }
             if !is_single(end.kind) {
@@ -105,11 +105,11 @@ fn connections(plan: &Plan, findings: &mut Findings) {
             }
             if let Some(first) = single.insert(port, &connection.name) {
                 let what = format!(
-                    "{} takes one connection, and {first:?} and {:?} are two",
+                    "{} accepts one connection, but {first:?} and {:?} are two",
                     name(end),
                     connection.name
                 );
-                let cure = "a MultiplexReceptacle or an EventPublisher takes several";
+                let cure = "a MultiplexReceptacle or an EventPublisher accepts several";
                 findings.push(Finding::error(end.place, what).cure(cure));
             }
         }
@@ -125,7 +125,7 @@ fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Fin
         |what: String, cure: &str| findings.push(Finding::error(connection.place, what).cure(cure));
     if inner.len() + outer < 2 {
         wrong(
-            format!("connection {:?} has less than two ends", connection.name),
+            format!("connection {:?} has fewer than two ends", connection.name),
             "name both ports",
         );
         return findings;
@@ -134,9 +134,9 @@ fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Fin
     let users: Vec<&Endpoint> = inner.iter().filter(|end| !end.kind.provides()).collect();
     if outer == 0 && (providers.is_empty() || users.is_empty()) {
         let both = if providers.is_empty() {
-            "uses, and none provides"
+            "uses, but none provides"
         } else {
-            "provides, and none uses"
+            "provides, but none uses"
         };
         let cure =
             "one end is a Facet or an EventConsumer, the other a receptacle or a source of events";
@@ -168,7 +168,8 @@ fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Fin
                 name(provider),
                 provider.kind.text()
             );
-            let cure = "receptacles go with facets, sources of events with consumers, extended ports with mirrors";
+            let cure = "connect receptacles with facets, event sources with consumers, and extended ports with mirror \
+                        ports";
             findings.push(Finding::error(user.place, what).cure(cure));
             break;
         }
@@ -191,11 +192,11 @@ fn localities(plan: &Plan, findings: &mut Findings) {
             };
             if let Some(first) = first.filter(|first| first.node != instance.node) {
                 let what = format!(
-                    "{:?} and {:?} share a process and are on different nodes",
+                    "{:?} and {:?} share a process, but are on different nodes",
                     first.name, instance.name
                 );
                 findings.push(
-                    Finding::error(to.place, what).cure("give them one node, or separate them"),
+                    Finding::error(to.place, what).cure("put them on one node, or separate them"),
                 );
             }
             first = first.or(Some(instance));
@@ -213,7 +214,7 @@ fn localities(plan: &Plan, findings: &mut Findings) {
             };
             if let Some(other) = seen.insert(*group, &to.id) {
                 let what = format!(
-                    "{other:?} and {:?} must not share a process, and another constraint wants it",
+                    "{other:?} and {:?} must not share a process, but another constraint requires it",
                     to.id
                 );
                 findings.push(Finding::error(to.place, what));

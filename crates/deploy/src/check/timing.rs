@@ -89,15 +89,13 @@ impl Chain {
         let _ = match self.response {
             Some(response) => write!(
                 what,
-                "may take {} to the end of {last}, and its deadline is {}",
+                "may take {} to the end of {last}, but its deadline is {}",
                 Show(response),
                 Show(self.deadline)
             ),
-            None => write!(
-                what,
-                "may not be done with {last} within its period of {}",
-                Show(self.period)
-            ),
+            None => {
+                write!(what, "may not complete {last} within its period of {}", Show(self.period))
+            }
         };
         if !self.because.is_empty() {
             let _ = write!(what, " ({})", self.because);

@@ -39,7 +39,7 @@ impl<T: Item> Item for Link<T> {
             Some(other) => Err(Error::at(
                 other.place,
                 format!(
-                    "<{}> is in the document of its href, and has no <{}>",
+                    "<{}> refers to the document of its href, and cannot have <{}>",
                     element.name, other.name
                 ),
             )),

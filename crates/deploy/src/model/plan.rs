@@ -331,7 +331,7 @@ impl Plan {
         let mut names = HashMap::new();
         for instance in &self.instance {
             if let Some(first) = names.insert(&instance.name, instance.place) {
-                let what = format!("instance {:?} is there twice, first at {first}", instance.name);
+                let what = format!("instance {:?} occurs twice, first at {first}", instance.name);
                 seen.findings.push(
                     Finding::error(instance.place, what).cure("give one of them another name"),
                 );
@@ -367,8 +367,8 @@ pub(crate) struct Ids<'d> {
 impl<'d> Ids<'d> {
     pub(crate) fn declare(&mut self, id: &'d Id, kind: &'static str, place: Place) {
         if let Some((_, first)) = self.known.insert(&id.0, (kind, place)) {
-            let what = format!("id {:?} is there twice, first at {first}", id.0);
-            let cure = "ids are unique in a document; where none is written, the name is the id";
+            let what = format!("id {:?} occurs twice, first at {first}", id.0);
+            let cure = "ids must be unique in a document; if no id is written, the name is the id";
             self.findings.push(Finding::error(place, what).cure(cure));
         }
     }
@@ -377,7 +377,7 @@ impl<'d> Ids<'d> {
         let wrong = match self.known.get(to.id.as_str()) {
             Some((found, _)) if *found == kind => return,
             Some((found, at)) => {
-                format!("{:?} is an {found}, at {at}, and not the {kind} that is meant", to.id)
+                format!("{:?} is an {found}, at {at}, not the expected {kind}", to.id)
             }
             None => format!("no {kind} has the id {:?}", to.id),
         };

@@ -19,7 +19,7 @@ impl Item for Priority {
             Ok(priority) if priority >= 0 => Ok(Priority(priority)),
             _ => Err(Error::at(
                 element.place,
-                format!("{priority} is no CORBA priority, which is from 0 to 32767"),
+                format!("{priority} is not a CORBA priority; expected 0 to 32767"),
             )),
         }
     }
@@ -87,7 +87,7 @@ impl Item for Period {
     fn read(element: &Element) -> Result<Period, Error> {
         let text = plain(element)?;
         match time::parse_period(text) {
-            Ok(0) => Err(Error::at(element.place, format!("{:?} is no period", clip(text)))),
+            Ok(0) => Err(Error::at(element.place, format!("{:?} is not a period", clip(text)))),
             Ok(period) => Ok(Period(period)),
             Err(error) => Err(Error::at(element.place, error.to_string())),
         }

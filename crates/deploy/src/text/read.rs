@@ -16,7 +16,10 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
     let lines = Lines::of(text);
     let table = DeTable::parse(text).map_err(|error| {
         let place = lines.place(error.span().map_or(0, |span| span.start));
-        Error::at(place, format!("no well-formed TOML: {}", error.message().replace('\n', ", ")))
+        Error::at(
+            place,
+            format!("this is not well-formed TOML: {}", error.message().replace('\n', ", ")),
+        )
     })?;
     let mut reader = Reader { lines, limits: *limits, seen: 0 };
     let table = table.into_inner();
@@ -41,7 +44,7 @@ pub(crate) fn value(text: &str, limits: &Limits) -> Result<Element, Error> {
     limits.admit(text)?;
     let line = format!("value = {text}");
     let parsed = DeTable::parse(&line).map_err(|error| {
-        let what = format!("no well-formed TOML: {}", error.message().replace('\n', ", "));
+        let what = format!("this is not well-formed TOML: {}", error.message().replace('\n', ", "));
         Error::plain(what)
     })?;
     let table = parsed.into_inner();
@@ -129,7 +132,7 @@ impl Reader<'_> {
                 if item.get_ref().is_array() {
                     return Err(Error::at(
                         place,
-                        format!("{name} is an array within an array, which nothing here is"),
+                        format!("{name} is an array within an array, which no element can be"),
                     ));
                 }
                 self.value(name, item, place, into, depth)?;
@@ -195,7 +198,8 @@ impl Reader<'_> {
                 };
             }
             DeValue::Array(_) | DeValue::Datetime(_) => {
-                let what = "a property is a string, a number, a boolean, { octet = 5 } and the like, or { type = ..., value = ... }";
+                let what = "a property must be a string, a number, a boolean, a table such as { octet = 5 }, or { type \
+                            = ..., value = ... }";
                 return Err(Error::at(place, what));
             }
         };
@@ -227,7 +231,7 @@ impl Reader<'_> {
                 }
                 _ => {
                     let what = format!(
-                        "{} of a connection is \"instance.port\", and not {:?}",
+                        "{} of a connection must be \"instance.port\", not {:?}",
                         kind.text(),
                         clip(text)
                     );
@@ -284,15 +288,15 @@ fn text(value: &DeValue<'_>, place: Place) -> Result<String, Error> {
             }
             let read = i64::from_str_radix(&digits, number.radix());
             let read = read.map_err(|_| {
-                Error::at(place, format!("{:?} is no number of 64 bits", clip(&digits)))
+                Error::at(place, format!("{:?} is not a number of 64 bits", clip(&digits)))
             })?;
             Ok(read.to_string())
         }
         DeValue::Datetime(_) => {
-            Err(Error::at(place, "nothing here is a date: write it as a string"))
+            Err(Error::at(place, "no element can be a date: write it as a string"))
         }
         DeValue::Array(_) | DeValue::Table(_) => {
-            Err(Error::at(place, "expected one value, and no array or table"))
+            Err(Error::at(place, "expected one value, not an array or a table"))
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
         let place = tree.at.place(reader.buffer_position() as usize);
         let event = reader.read_event().map_err(|error| {
             let place = tree.at.place(reader.error_position() as usize);
-            Error::at(place, format!("no well-formed XML: {error}"))
+            Error::at(place, format!("this is not well-formed XML: {error}"))
         })?;
         match event {
             Event::Start(start) => tree.start(&start, place)?,
@@ -48,15 +48,15 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
                 let Some(character) = character.filter(|&found| is_legal(found)) else {
                     let name = String::from_utf8_lossy(&named).into_owned();
                     let what = format!(
-                        "entity &{name}; is not expanded: write its text, as only lt, gt, amp, quot, apos and characters of XML \
-                         by number are known"
+                        "entity &{name}; is not expanded: write its text, because only lt, gt, amp, quot, apos and \
+                         numeric characters are supported"
                     );
                     return Err(Error::at(place, what));
                 };
                 tree.text(character.encode_utf8(&mut [0; 4]), place)?;
             }
             Event::DocType(_) => {
-                let what = "a document type declaration is refused, as entities are not expanded: remove it";
+                let what = "a document type declaration is rejected, because entities are not expanded: remove it";
                 return Err(Error::at(place, what));
             }
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
@@ -67,11 +67,11 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
         let what = format!("<{}> is not closed", open.name);
         return Err(Error::at(open.place, what));
     }
-    tree.root.ok_or_else(|| Error::plain("the document has no element"))
+    tree.root.ok_or_else(|| Error::plain("the document has no elements"))
 }
 
 fn wrong(place: Place, error: impl std::fmt::Display) -> Error {
-    Error::at(place, format!("no well-formed XML: {error}"))
+    Error::at(place, format!("this is not well-formed XML: {error}"))
 }
 
 /// Normalises line ends as in XML 1.0. Those of XML 1.1, U+0085 and U+2028, are text.
@@ -137,7 +137,10 @@ struct Tree<'t> {
 impl Tree<'_> {
     fn start(&mut self, start: &BytesStart<'_>, place: Place) -> Result<(), Error> {
         if self.open.is_empty() && self.root.is_some() {
-            return Err(Error::at(place, "a document has one root element, and this is a second"));
+            return Err(Error::at(
+                place,
+                "a document can have one root element, but this is a second one",
+            ));
         }
         self.limits.count(&mut self.seen, self.open.len() + 1, place)?;
         let name = utf8(start.local_name().as_ref(), place)?;
@@ -172,7 +175,7 @@ impl Tree<'_> {
         match self.open.last_mut() {
             Some(open) => open.text.push_str(text),
             None if is_space => {}
-            None => return Err(Error::at(place, "text outside of the root element")),
+            None => return Err(Error::at(place, "text outside the root element")),
         }
         Ok(())
     }

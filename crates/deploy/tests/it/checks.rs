@@ -116,23 +116,23 @@ fn both_plans_are_good() {
 fn structure_is_checked_with_places() {
     let base = text("collision.toml");
     let cases = [
-        ("node = \"cockpit\"\n", "", "instance \"rate\" is on no node; give it a node"),
+        ("node = \"cockpit\"\n", "", "instance \"rate\" is on no node; specify a node"),
         (
             "node = \"cockpit\"",
             "node = \"cargo\"",
             "is on node \"cargo\", which the domain does not have; it has cockpit, nose",
         ),
-        ("location = \"libavionics.so\"\n", "", "artifact \"avionics\" is found nowhere"),
+        ("location = \"libavionics.so\"\n", "", "artifact \"avionics\" has no location"),
         (
             "EventConsumer = \"gps.refresh\"",
             "Facet = \"gps.location\"",
             "joins rate.pulse, a EventPublisher, with gps.location, a Facet",
         ),
-        ("EventConsumer = \"gps.refresh\"\n", "", "connection \"pulse\" has less than two ends"),
+        ("EventConsumer = \"gps.refresh\"\n", "", "connection \"pulse\" has fewer than two ends"),
         (
             "EventConsumer = \"gps.refresh\"",
             "EventPublisher = \"gps.ready\"",
-            "no well-formed TOML",
+            "not well-formed TOML",
         ),
         (
             "EventConsumer = \"gps.refresh\"",
@@ -142,7 +142,7 @@ fn structure_is_checked_with_places() {
         (
             "Facet = \"gps.location\"",
             "Facet = \"gps.refresh\"",
-            "gps.refresh is a Facet here and a EventConsumer elsewhere",
+            "gps.refresh is a Facet here, but a EventConsumer elsewhere",
         ),
         (
             "title = \"navigation\"",
@@ -157,7 +157,7 @@ fn structure_is_checked_with_places() {
         (
             "name = \"obstacle ready\"",
             "name = \"position ready\"",
-            "connection \"position ready\" is there twice",
+            "connection \"position ready\" occurs twice",
         ),
         (
             "\"component type\" = \"Avionics::Sensor\"",
@@ -167,13 +167,13 @@ fn structure_is_checked_with_places() {
         (
             "[[artifact]]",
             "[[connection]]\nname = \"again\"\nSimplexReceptacle = \"navigation.source\"\nFacet = \"radar.location\"\n[[artifact]]",
-            "navigation.source takes one connection, and \"position\" and \"again\" are two",
+            "navigation.source accepts one connection, but \"position\" and \"again\" are two",
         ),
         (
             "[[artifact]]",
             "[[localityConstraint]]\nconstraint = \"SameProcess\"\nconstrainedInstance = [\"rate\", \"gps\"]\n\
              [[localityConstraint]]\nconstraint = \"DifferentProcess\"\nconstrainedInstance = [\"gps\", \"rate\"]\n[[artifact]]",
-            "must not share a process, and another constraint wants it",
+            "must not share a process, but another constraint requires it",
         ),
     ];
     for (from, to, wanted) in cases {
@@ -198,7 +198,10 @@ fn types_of_both_ends_are_compared() {
     };
     let report = checked(&components);
     assert!(
-        told(&report).contains("navigation.source is of type Avionics::Place, and gps.location of type Avionics::Location"),
+        told(&report).contains(
+            "navigation.source is of type Avionics::Place, but gps.location of type \
+                                Avionics::Location"
+        ),
         "{}",
         told(&report)
     );
@@ -215,12 +218,12 @@ fn policies_have_to_go_together() {
         (
             "server_priority = 10,",
             "server_priority = 11,",
-            "declares priority 11, and its pool has no lane of it, only [10, 20]",
+            "declares priority 11, but its pool has no lane with this priority, only [10, 20]",
         ),
         (
             "threadpool = \"lanes\"",
             "threadpool = \"pool\"",
-            "is about pool \"pool\", which is not there",
+            "uses pool \"pool\", which does not exist",
         ),
         ("priority = 20 }", "priority = 10 }", "pool \"lanes\" has two lanes of priority 10"),
         (
@@ -231,24 +234,24 @@ fn policies_have_to_go_together() {
         (
             "policySet = \"collision\"",
             "policySet = \"collisions\"",
-            "instance \"slow rate\" is about policy set \"collisions\", which is not there",
+            "instance \"slow rate\" uses policy set \"collisions\", which does not exist",
         ),
         (
             "name = \"radar\"",
             "name = \"sonar\"",
             "the plan has no instance \"sonar\"; it has rate, gps",
         ),
-        ("name = \"radar\"", "name = \"warning\"", "instance \"warning\" is there twice"),
-        ("id = \"collision\"", "id = \"navigation\"", "id \"navigation\" is there twice"),
+        ("name = \"radar\"", "name = \"warning\"", "instance \"warning\" occurs twice"),
+        ("id = \"collision\"", "id = \"navigation\"", "id \"navigation\" occurs twice"),
         (
             "max_buffered_requests = 0",
             "max_buffered_requests = 5",
-            "lets no request wait, and 5 may wait",
+            "does not buffer requests, but sets a limit of 5 buffered requests",
         ),
         (
             "id = \"collision\"\npriorityModel = { server_priority = 20, priority_model = \"SERVER_DECLARED\" }",
             "id = \"collision\"",
-            "has lanes and no priority model",
+            "has lanes, but no priority model",
         ),
         (
             "id = \"collision\"\npriorityModel = { server_priority = 20, priority_model = \"SERVER_DECLARED\" }",
@@ -296,7 +299,8 @@ fn a_caller_needs_a_lane_where_the_server_takes_its_priority() {
     );
     let report = checked(&text("collision.toml"), Some(&changed));
     assert!(
-        told(&report).contains("\"gps\" calls \"navigation\" at priority 10, which takes the caller's priority and has lanes [20] only"),
+        told(&report).contains("\"gps\" calls \"navigation\" at priority 10, which uses the caller's priority, and has \
+                                only lanes [20]"),
         "{}",
         told(&report)
     );
@@ -308,10 +312,13 @@ fn rates_between_connected_ports_are_constraints() {
     for (hertz, wanted) in [
         (
             "5",
-            "gps.refresh has to be called 10.000 times a second at least, and is called 5.000 times",
+            "gps.refresh must be called at least 10.000 times a second, but is called 5.000 times",
         ),
-        ("50", "gps.refresh may be called 40.000 times a second, and is called 50.000 times"),
-        ("0", "attribute \"hertz\" of \"rate\" is no rate in Hz above 0"),
+        (
+            "50",
+            "gps.refresh may be called at most 40.000 times a second, but is called 50.000 times",
+        ),
+        ("0", "attribute \"hertz\" of \"rate\" is not a rate in Hz greater than 0"),
     ] {
         let plan = swap(&plan, "hertz = { ulong = 20 }", &format!("hertz = {{ ulong = {hertz} }}"));
         let report = checked(&plan, Some(&base));
@@ -326,7 +333,7 @@ fn rates_between_connected_ports_are_constraints() {
     let report = checked(&plan, Some(&missing));
     assert!(
         told(&report).contains(
-            "nothing says how long gps.location takes, which navigation.update sets going"
+            "the execution time of gps.location, which navigation.update triggers, is unknown"
         ),
         "{}",
         told(&report)
@@ -342,7 +349,7 @@ fn rings_are_told_at_their_connection() {
     );
     let report = checked(&plan, Some(&text("collision-rt.toml")));
     assert!(
-        told(&report).contains("connections make a ring: gps.refresh -> gps.refresh"),
+        told(&report).contains("connections form a cycle: gps.refresh -> gps.refresh"),
         "{}",
         told(&report)
     );
@@ -373,7 +380,7 @@ fn the_urgent_subsystem_is_in_time_and_the_other_may_be_late() {
     let report = checked(&busy, Some(&text("collision-rt.toml")));
     assert!(report.is_good(), "{}", told(&report));
     assert_eq!(response(&report, "warning.update"), Some(warning));
-    assert!(told(&report).contains("warning: on node \"cockpit\", chain rate -> gps.refresh -> navigation.update may not be done with navigation.update within its period of 25 ms"), "{}", told(&report));
+    assert!(told(&report).contains("warning: on node \"cockpit\", chain rate -> gps.refresh -> navigation.update may not complete navigation.update within its period of 25 ms"), "{}", told(&report));
 
     // With equal priorities, the warning display waits for navigation, too.
     let flat = text("collision-rt.toml")
@@ -443,7 +450,7 @@ fn calls_to_another_node_suspend_the_caller() {
     assert!((14_000_000..=18_000_000).contains(&found), "{found}");
     let report = checked(&two, Some(&rt("")));
     assert!(told(&report).contains(
-        "connection \"position\" crosses nodes, and its messages are taken to be there at once"
+        "connection \"position\" crosses nodes, but the analysis assumes that its messages arrive immediately"
     ));
     assert!(response(&report, "navigation.update").unwrap() < found);
 }
@@ -692,7 +699,7 @@ fn events_that_are_neither_direct_nor_by_a_channel_are_refused() {
     let told = Document::read(text, Format::Toml, &Limits::default());
     let told = told.unwrap_err().to_string();
     assert!(
-        told.starts_with("4:1: error: \"fast\" is no <events>; there are direct, channel"),
+        told.starts_with("4:1: error: \"fast\" is not a <events>; expected one of direct, channel"),
         "{told}"
     );
 }
@@ -748,7 +755,7 @@ fn rings_of_facets_are_written_out() {
     assert_eq!(rings(&["a-b", "b-c", "a-c"]), [""; 0]);
     let told = rings(&["x-a", "a-b", "b-c", "c-a", "c-d", "d-e", "e-d"]);
     assert_eq!(told.len(), 2, "{told:?}");
-    let wanted = "components call each other's facets in a ring: a.to_b -> b.f, b.to_c -> c.f, c.to_a -> a.f; ";
+    let wanted = "components call each other's facets in a cycle: a.to_b -> b.f, b.to_c -> c.f, c.to_a -> a.f; ";
     assert!(told[0].starts_with(wanted), "{}", told[0]);
     assert!(told[1].contains("d.to_e -> e.f, e.to_d -> d.f"), "{}", told[1]);
     let told = rings(&["a-a"]);

@@ -37,13 +37,13 @@ fn rates_that_cannot_be_enforced_are_errors() {
     assert_eq!(
         errors_of(&format!("{period}, {refuse}"), refuse),
         [
-            "work of \"source\" without a port has beyond, and lists no sources whose rate would be enforced",
-            "work of \"sink\" at port \"update\" has beyond, and no mostRate",
+            "work of \"source\" without a port has beyond, but lists no sources whose rate could be enforced",
+            "work of \"sink\" at port \"update\" has beyond, but no mostRate",
         ]
     );
     assert_eq!(
         errors_of(period, "burst = 3"),
-        ["work of \"sink\" has a burst, and enforces no rate of a port"]
+        ["work of \"sink\" has a burst, but enforces no rate of a port"]
     );
     // A missing period causes only one error.
     assert_eq!(
@@ -139,7 +139,10 @@ fn a_port_whose_rate_is_enforced_belongs_to_one_work() {
     for other in others {
         for works in [format!("{limited}, {other}"), format!("{other}, {limited}")] {
             let refused = enforced(&works).unwrap_err();
-            assert_eq!(refused, "several works of \"a\" use port \"x\", whose rate is enforced");
+            assert_eq!(
+                refused,
+                "several work entries of \"a\" use port \"x\", whose rate is enforced"
+            );
         }
     }
     // A sink with an enforced rate is no source, so other work that emits through all sources does not conflict with
@@ -179,14 +182,14 @@ fn said(report: &Report) -> Vec<String> {
 
 fn too_small(name: &str, declared: u32, needed: u32) -> String {
     format!(
-        "warning: {name} has a burst of {declared}, and its callers need {needed}, so that calls may be refused \
-         although all callers keep to their rates; say burst = {needed}"
+        "warning: {name} has a burst of {declared}, but its callers need {needed}, so calls may be refused although \
+         all callers keep their rates; specify burst = {needed}"
     )
 }
 
 fn enough(name: &str, declared: u32, needed: u32) -> String {
     format!(
-        "note: {name} has a burst of {declared}, which is enough, as its callers need {needed}; "
+        "note: {name} has a burst of {declared}, which is enough, because its callers need {needed}; "
     )
 }
 
@@ -233,13 +236,13 @@ fn events_arrive_as_late_as_their_messages() {
 #[test]
 fn no_burst_is_named_if_none_is_enough_or_known() {
     let late = findings_of(&["period = \"1 ms\""], "mostRate = \"1 ms\"");
-    let unknown = "warning: the burst that server.f needs is not known, because c0 has no bound; \
-        let c0 end within its period";
+    let unknown = "warning: the burst that server.f needs is unknown, because c0 has no bound; make c0 end within its \
+        period";
     assert!(late.iter().any(|one| one == unknown), "{late:?}");
     // The periods are whole nanoseconds, so that the callers are a little faster than 90 Hz.
     let faster = ["period = \"30 Hz\"", "period = \"60 Hz\""];
-    let endless = "warning: server.f is called a little more often than its mostRate permits, so that no burst is \
-        enough for ever; say mostRate = \"11.11111 ms\"";
+    let endless = "warning: server.f is called a little more often than its mostRate permits, so no burst is \
+        large enough in the long run; specify mostRate = \"11.11111 ms\"";
     assert_eq!(findings_of(&faster, "mostRate = \"90 Hz\", burst = 9"), [endless]);
     let cured = findings_of(&faster, "mostRate = \"11.11111 ms\", burst = 3");
     assert_eq!(cured, [enough("server.f", 3, 3)]);

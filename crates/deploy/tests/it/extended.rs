@@ -135,11 +135,11 @@ fn extended_ports_are_checked_against_idl() {
     for (connection, wanted) in [
         (
             "ExtendedPort = \"left.link\"\nMirrorPort = \"wire.simplex\"\n",
-            "wire.simplex is of type Simplex, and left.link of type Duplex",
+            "wire.simplex is of type Simplex, but left.link of type Duplex",
         ),
         (
             "ExtendedPort = \"wire.near\"\nMirrorPort = \"left.link\"\n",
-            "wire.near is a MirrorPort in IDL, and a ExtendedPort here",
+            "wire.near is a MirrorPort in IDL, but a ExtendedPort here",
         ),
         (
             "Facet = \"left.link_outward\"\nMirrorPort = \"wire.near\"\n",
@@ -159,11 +159,11 @@ fn connections_that_cannot_be_expanded_are_refused_with_their_places() {
         ),
         (
             "ExtendedPort = \"left.link_outward\"\nMirrorPort = \"wire.near\"\n",
-            "left.link_outward is a Facet in IDL, and a ExtendedPort here",
+            "left.link_outward is a Facet in IDL, but a ExtendedPort here",
         ),
         (
             "ExtendedPort = \"left.link\"\nMirrorPort = \"wire.simplex\"\n",
-            "wire.simplex is of type Simplex, and left.link of type Duplex; connect ports of one type",
+            "wire.simplex is of type Simplex, but left.link of type Duplex; connect ports of the same type",
         ),
         (
             "ExtendedPort = \"left.hidden\"\nMirrorPort = \"wire.hidden\"\n",
@@ -179,7 +179,7 @@ fn connections_that_cannot_be_expanded_are_refused_with_their_places() {
         ),
         (
             "ExtendedPort = \"left.link\"\n[[connection.externalReference]]\nlocation = \"corbaloc::h/x\"\n",
-            "joins an extended port with an externalReference, which is one object",
+            "joins an extended port with an externalReference, which is a single object",
         ),
     ];
     for (connection, wanted) in cases {
@@ -192,7 +192,7 @@ fn connections_that_cannot_be_expanded_are_refused_with_their_places() {
     let mut found = plan(BUS);
     found.implementation[1].exec_parameter.clear();
     let told = expand_extended_ports(&mut found, &components()).unwrap_err().to_string();
-    let wanted = "the component type of instance \"wire\" is not known, so its port \"near\"";
+    let wanted = "the component type of instance \"wire\" is unknown, so its port \"near\"";
     assert!(told.contains(wanted), "{told}");
     // References are checked first: the type of an instance that does not exist cannot be known.
     let mut found = plan(BUS);
@@ -277,7 +277,7 @@ fn extended_ports_of_a_package_are_expanded_within_its_limits() {
     assert_eq!(made.connection[0].name, "bus.outward");
     // Errors name the connection and its position in the descriptor.
     let told = package("simplex").plan(&on(components())).unwrap_err().to_string();
-    let wanted = "bus.toml: connection \"bus\": wire.simplex is of type Simplex, and left.link of type Duplex";
+    let wanted = "bus.toml: connection \"bus\": wire.simplex is of type Simplex, but left.link of type Duplex";
     assert!(told.starts_with("7:") && told.contains(wanted), "{told}");
     let limits = AssemblyLimits { elements: 1_000, ..AssemblyLimits::default() };
     assert!(package("near").plan(&Assembly { limits, ..on(components()) }).is_ok());

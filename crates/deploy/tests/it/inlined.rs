@@ -57,7 +57,7 @@ fn what_links_lack_is_named_and_copies_are_limited() {
     let mut archive = cockpit();
     change(&mut archive, "cockpit.toml", "rate-package", "gps-package");
     let told = configuration(&archive).unwrap_err();
-    assert!(told.contains("no package of the archive is \"gps-package\""), "{told}");
+    assert!(told.contains("the archive has no package \"gps-package\""), "{told}");
     let mut archive = cockpit();
     change(&mut archive, "cockpit.iad", "bin/cockpit", "bin/other");
     let told = configuration(&archive).unwrap_err();

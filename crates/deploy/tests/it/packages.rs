@@ -122,7 +122,7 @@ fn a_part_is_placed_with_all_that_is_in_it() {
     assembly.nodes.insert("slow/gps".to_owned(), "wing".to_owned());
     let told = nodes(&assembly).unwrap_err().to_string();
     assert!(
-        told.contains("sensing.toml: its parts are SameNodeSameProcess, and the nodes"),
+        told.contains("sensing.toml: its parts have the constraint SameNodeSameProcess, but the chosen nodes"),
         "{told}"
     );
     let told = nodes(&Assembly::default()).unwrap_err().to_string();
@@ -130,7 +130,7 @@ fn a_part_is_placed_with_all_that_is_in_it() {
     assembly = on("nose");
     assembly.nodes.insert("fast".to_owned(), "tail".to_owned());
     let told = nodes(&assembly).unwrap_err().to_string();
-    assert!(told.contains("no part \"fast\" to be placed"), "{told}");
+    assert!(told.contains("no part \"fast\" that could be placed"), "{told}");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn what_a_package_lacks_is_named_with_its_place() {
             "cockpit.toml",
             "rate-package",
             "gps-package",
-            "no package of the archive is \"gps-package\"",
+            "the archive has no package \"gps-package\"",
         ),
         (
             "cockpit.toml",
@@ -288,8 +288,8 @@ fn ports_without_an_interface_are_those_of_the_idl() {
     change(&mut archive, "rate/rate.toml", realizes, "");
     // The source of an event sink may be an emitter or a publisher.
     let told = archive.plan(&on("nose")).unwrap_err().to_string();
-    let wanted = "cockpit.toml: the kind of port \"pulse\" of part \"timer\" is not known: its package realizes no interface \
-                  (.ccd) that lists ports, and no IDL of its component is given; add the interface";
+    let wanted = "cockpit.toml: the kind of port \"pulse\" of part \"timer\" is unknown: its package realizes no \
+                  interface (.ccd) that lists ports, and the IDL of its component is not specified; add the interface";
     assert!(told.contains(wanted), "{told}");
     assert!(told.split(':').next().unwrap().parse::<u32>().is_ok(), "{told}");
 
@@ -387,15 +387,15 @@ fn a_given_value_has_the_declared_type() {
         (
             "timer.hertz",
             "65536",
-            "value of timer.hertz: 65536 is no <ushort>, which is from 0 to 65535",
+            "value of timer.hertz: 65536 is not a <ushort>; expected 0 to 65535",
         ),
         ("timer.hertz", "-1", "-1 is no <ushort>"),
-        ("timer.hertz", "fast", "<ushort> is a whole number from 0 to 65535, and not \"fast\""),
+        ("timer.hertz", "fast", "<ushort> must be an integer from 0 to 65535, not \"fast\""),
         ("timer.side", "Bow", "enum Side has no \"Bow\""),
         ("timer.marks", "[1.5]", "expected a table of TOML"),
-        ("timer.marks", "1.5]", "no well-formed TOML"),
-        ("timer.marks", "{ long = [1] }", "holds <double>, and no <long>"),
-        ("timer.exact", "yes", "<boolean> is true or false, and not \"yes\""),
+        ("timer.marks", "1.5]", "not well-formed TOML"),
+        ("timer.marks", "{ long = [1] }", "contains <double>, not <long>"),
+        ("timer.exact", "yes", "<boolean> must be true or false, not \"yes\""),
     ] {
         let told = given(&archive, &[(target, text)]).unwrap_err();
         assert!(told.contains(wanted) && told.contains(declares), "{wanted}: {told}");
@@ -461,7 +461,7 @@ fn a_given_value_may_have_the_type_of_the_idl() {
     let value = &plan.instance_named("timer").unwrap().property("hertz").unwrap().value;
     assert_eq!(value.kind, Type::Basic(Basic::Octet));
     let told = with("256").unwrap_err();
-    let wanted = "256 is no <octet>, which is from 0 to 255; the IDL declares the type";
+    let wanted = "256 is not a <octet>; expected 0 to 255; the IDL declares the type";
     assert!(told.contains(wanted), "{told}");
 }
 

@@ -125,7 +125,7 @@ impl DynUnion<'_, '_> {
 
     fn select_unused(&mut self, ty: &TypeCode) -> Result<()> {
         let unused = ty.as_ref().unused_label().ok_or_else(|| {
-            DynAnyError::mismatch("a union with a discriminant that is no label", ty.as_ref())
+            DynAnyError::mismatch("a union with a discriminant that is not a label", ty.as_ref())
         })?;
         if let Some(value) = self.0.place.value_mut() {
             value.select(ty, unused)?;

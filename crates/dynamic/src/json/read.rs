@@ -79,7 +79,7 @@ fn read(json: &Value, ty: TypeRef<'_>, names: &mut Reader<'_>) -> Result<Dynamic
             match json {
                 Value::String(text) if octets => {
                     let octets = base64::decode(text);
-                    Dynamic::Octets(octets.ok_or_else(|| JsonError::new("this is no base64"))?)
+                    Dynamic::Octets(octets.ok_or_else(|| JsonError::new("this is not base64"))?)
                 }
                 _ if octets => Dynamic::Octets(
                     elements(json, |json| integer(json, 0, u8::MAX.into(), "octet"))?
@@ -135,7 +135,7 @@ fn read_simple(json: &Value, kind: TcKind, names: &mut Reader<'_>) -> Result<Dyn
                 Value::String(text) => read_long_double(text),
                 other => Some(double(other)?.into()),
             };
-            Dynamic::Longdouble(value.ok_or_else(|| JsonError::new("this is no number"))?)
+            Dynamic::Longdouble(value.ok_or_else(|| JsonError::new("this is not a number"))?)
         }
         TcKind::Boolean => {
             Dynamic::Boolean(json.as_bool().ok_or_else(|| unlike("true or false", json))?)
@@ -146,7 +146,7 @@ fn read_simple(json: &Value, kind: TcKind, names: &mut Reader<'_>) -> Result<Dyn
         TcKind::Any => Dynamic::Any(any(json, names.names)?),
         TcKind::Principal => {
             let octets = base64::decode(text(json)?);
-            Dynamic::Principal(octets.ok_or_else(|| JsonError::new("this is no base64"))?)
+            Dynamic::Principal(octets.ok_or_else(|| JsonError::new("this is not base64"))?)
         }
         // This kind is never `Object` or `ValueBase`, which are not simple kinds.
         other => return Err(JsonError::new(format!("a {other} cannot be JSON"))),
@@ -339,7 +339,9 @@ fn integer(json: &Value, low: i128, high: i128, ty: &str) -> Result<i128, JsonEr
         other => return Err(unlike("a number", other)),
     };
     if value < low || value > high {
-        return Err(JsonError::new(format!("{value} is no {ty}, which goes from {low} to {high}")));
+        return Err(JsonError::new(format!(
+            "{value} is outside the range of {ty}, {low} to {high}"
+        )));
     }
     Ok(value)
 }
@@ -364,12 +366,12 @@ fn fixed(json: &Value, digits: u16, scale: i16) -> Result<Decimal, JsonError> {
         other => return Err(unlike("a decimal number as a string", other)),
     };
     let value: Decimal =
-        text.parse().map_err(|_| JsonError::new(format!("{text} is no decimal number")))?;
+        text.parse().map_err(|_| JsonError::new(format!("{text} is not a decimal number")))?;
     u8::try_from(scale)
         .ok()
         .and_then(|scale| value.rescaled(scale).ok())
         .filter(|value| u16::from(value.digits()) <= digits)
-        .ok_or_else(|| JsonError::new(format!("{text} is no fixed<{digits}, {scale}>")))
+        .ok_or_else(|| JsonError::new(format!("{text} is not a value of fixed<{digits}, {scale}>")))
 }
 
 fn character(json: &Value) -> Result<char, JsonError> {

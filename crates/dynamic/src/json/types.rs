@@ -344,7 +344,7 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
                 "custom" => ValueModifier::Custom,
                 "abstract" => ValueModifier::Abstract,
                 "truncatable" => ValueModifier::Truncatable,
-                other => return Err(JsonError::new(format!("{other} is no modifier"))),
+                other => return Err(JsonError::new(format!("{other} is not a modifier"))),
             };
             let base = object.get("base").map(|_| part("base")).transpose()?;
             let members = members(object, names)?;
@@ -358,7 +358,7 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
         kind => {
             let make = NAMED.iter().find(|(named, _)| named.idl() == kind);
             let (_, make) =
-                make.ok_or_else(|| JsonError::new(format!("{kind} is no kind of types")))?;
+                make.ok_or_else(|| JsonError::new(format!("{kind} is not a kind of type")))?;
             make(id()?, name()?)
         }
     })

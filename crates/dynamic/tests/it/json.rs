@@ -76,13 +76,12 @@ fn numbers() {
 
     assert_eq!(
         wrong(json!(70000), &TypeCode::SHORT),
-        "70000 is no short, which goes from -32768 to 32767"
+        "70000 is outside the range of short, -32768 to 32767"
     );
     assert_eq!(wrong(json!(1.5), &TypeCode::LONG), "expected a whole number, found 1.5");
     assert_eq!(wrong(json!("1"), &TypeCode::LONG), "expected a number, found a string");
     assert_eq!(wrong(json!("1e3"), &TypeCode::LONGLONG), "expected a whole number, found \"1e3\"");
-    let above =
-        "18446744073709551616 is no unsigned long long, which goes from 0 to 18446744073709551615";
+    let above = "18446744073709551616 is outside the range of unsigned long long, 0 to 18446744073709551615";
     assert_eq!(wrong(json!("18446744073709551616"), &TypeCode::ULONGLONG), above);
 }
 
@@ -109,9 +108,9 @@ fn fixed() {
     let price: Decimal = "-1234.50".parse().unwrap();
     assert_eq!(there_and_back(price, &money), "\"-1234.50\"");
     assert_eq!(read(json!(3), &money), Decimal::new(300, 2).unwrap().into());
-    assert_eq!(wrong(json!("1.234"), &money), "1.234 is no fixed<6, 2>");
-    assert_eq!(wrong(json!("12345"), &money), "12345 is no fixed<6, 2>");
-    assert_eq!(wrong(json!("x"), &money), "x is no decimal number");
+    assert_eq!(wrong(json!("1.234"), &money), "1.234 is not a value of fixed<6, 2>");
+    assert_eq!(wrong(json!("12345"), &money), "12345 is not a value of fixed<6, 2>");
+    assert_eq!(wrong(json!("x"), &money), "x is not a decimal number");
 }
 
 #[test]
@@ -137,8 +136,8 @@ fn octets_are_base64_or_numbers() {
     assert_eq!(read(json!([0, 1, 255]), &octets), vec![0u8, 1, 255].into());
     let digest = TypeCode::array(TypeCode::OCTET, 3);
     there_and_back(vec![1u8, 2, 3], &digest);
-    assert_eq!(wrong(json!("*"), &octets), "this is no base64");
-    assert_eq!(wrong(json!([0, 256]), &octets), "[1]: 256 is no octet, which goes from 0 to 255");
+    assert_eq!(wrong(json!("*"), &octets), "this is not base64");
+    assert_eq!(wrong(json!([0, 256]), &octets), "[1]: 256 is outside the range of octet, 0 to 255");
     assert_eq!(wrong(json!("AAH/AAH/"), &digest), "there are 6 elements, not 3");
 }
 

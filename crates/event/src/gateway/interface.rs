@@ -31,7 +31,7 @@ pub enum Interface {
 /// Error for a text that is not the name of an interface of this host.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} is no network interface of this host: give its name, as `ip link` shows it, or its IPv4 address"
+    "{text:?} is not a network interface of this host: give its name, as `ip link` shows it, or its IPv4 address"
 )]
 pub struct InterfaceError {
     text: String,

@@ -42,7 +42,6 @@ impl Problem for Bound {
     }
 
     fn help(&self) -> Option<String> {
-        (self.value == 0 && self.of != Bounded::Array)
-            .then(|| "for no bound at all leave it out".into())
+        (self.value == 0 && self.of != Bounded::Array).then(|| "for no bound at all omit it".into())
     }
 }

@@ -86,7 +86,7 @@ impl Problem for LexProblem {
             ForeignLetter { name, letter } => {
                 format!("`{letter}` in the name `{name}` is not a letter of IDL")
             }
-            LoneUnderscore => "`_` alone is no name".into(),
+            LoneUnderscore => "`_` alone is not a name".into(),
             TwoUnderscores { name } => format!("the name `{name}` starts with two underscores"),
             NoLetter { name } => format!("the name `{name}` does not start with a letter"),
             LongName { octets } => {
@@ -103,7 +103,7 @@ impl Problem for LexProblem {
             FixedTooLong { digits } => {
                 format!("a fixed-point literal has at most 31 digits, this one has {digits}")
             }
-            BadEscape { escape } => format!("`{escape}` is no escape sequence of IDL"),
+            BadEscape { escape } => format!("`{escape}` is not an escape sequence of IDL"),
             EscapeTooLarge => "this escape sequence is larger than one octet".into(),
             WideEscape => "`\\u` stands only in wide literals".into(),
             WideCharInNarrow(c) => format!("`{c}` does not fit into a `char`"),

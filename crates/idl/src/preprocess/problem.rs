@@ -91,7 +91,7 @@ impl Problem for PreProblem {
     fn message(&self) -> String {
         use PreProblem::*;
         match self {
-            UnknownDirective { name } => format!("`#{name}` is no preprocessor directive"),
+            UnknownDirective { name } => format!("`#{name}` is not a preprocessor directive"),
             ErrorDirective { text } | WarningDirective { text } if text.is_empty() => {
                 "the source says so".into()
             }
@@ -124,7 +124,7 @@ impl Problem for PreProblem {
                 format!("macro arguments are nested more than {limit} levels deep")
             }
             PasteInvalid { left, right } => {
-                format!("`##` joins `{left}` and `{right}` to something that is no token")
+                format!("`##` joins `{left}` and `{right}` to something that is not a token")
             }
             PasteAtEdge => "`##` stands between two tokens of a macro".into(),
             StringizeWithoutParameter => "`#` in a macro needs a parameter behind it".into(),
@@ -135,7 +135,7 @@ impl Problem for PreProblem {
             LineMalformed => "`#line` needs a line number and perhaps a file name".into(),
             PragmaMalformed { name, .. } => format!("this `#pragma {name}` is malformed"),
             PrefixUnquoted { prefix, .. } => format!("the prefix `{prefix}` stands without quotes"),
-            VersionMalformed { found } => format!("`{found}` is no version"),
+            VersionMalformed { found } => format!("`{found}` is not a version"),
             TrailingTokens { directive } => format!("what follows `#{directive}` is ignored"),
             BlanksInJoint => {
                 "this `\\` joins two lines, though blanks stand between it and the end of its line"
@@ -203,7 +203,7 @@ impl ConditionProblem {
             Missing => "the condition is not complete".into(),
             Unexpected(token) => format!("`{token}` has no place in a condition here"),
             NotAnInteger(text) => {
-                format!("`{text}` is no integer; conditions know no other numbers")
+                format!("`{text}` is not an integer; conditions know no other numbers")
             }
             NoClosing => "a `)` is missing in this condition".into(),
             DivisionByZero => "this condition divides by zero".into(),

@@ -7,10 +7,10 @@ pub enum Unsupported {
     #[error("there is no {0} in the IDL")]
     Unknown(String),
     /// Name that does not stand for a type.
-    #[error("{0} is no type")]
+    #[error("{0} is not a type")]
     NotAType(String),
     /// Name that does not stand for an interface.
-    #[error("{0} is no interface")]
+    #[error("{0} is not an interface")]
     NotAnInterface(String),
     /// Definition that is declared but not defined in the files given.
     #[error("{0} is declared but not defined in the IDL given")]

@@ -84,7 +84,7 @@ impl fmt::Display for ParseFactError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = Fact::ALL.into_iter().filter(|fact| fact.may_differ());
         let words: Vec<&str> = words.map(Fact::word).collect();
-        write!(f, "{:?} cannot be accepted; {} can", self.0, words.join(" and "))
+        write!(f, "a different {:?} cannot be accepted; {} can", self.0, words.join(" and "))
     }
 }
 

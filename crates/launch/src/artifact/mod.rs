@@ -144,7 +144,7 @@ impl fmt::Display for ArtifactError {
             }
             Reason::Library(error @ LibraryError::Symbol(_)) => write!(
                 f,
-                "{error}; write oxorb::deployment::export! into its crate, and crate-type = [\"cdylib\"] into its manifest"
+                "{error}; add oxorb::deployment::export! to its crate, and crate-type = [\"cdylib\"] to its manifest"
             ),
             Reason::Library(error) => write!(
                 f,
@@ -157,7 +157,7 @@ impl fmt::Display for ArtifactError {
                     let end = if at > 0 { "; " } else { "" };
                     write!(
                         f,
-                        "{end}its {fact} is {found:?}, and here {wanted:?}: {}",
+                        "{end}its {fact} is {found:?} instead of {wanted:?}: {}",
                         fact.cure()
                     )?;
                 }

@@ -66,7 +66,7 @@ fn set_one(
         return Err(wrong("there is no such attribute", cure));
     };
     if !attribute.is_settable {
-        return Err(wrong("it is readonly", "leave it out"));
+        return Err(wrong("it is readonly", "omit it"));
     }
     let ty = attribute.type_code();
     let value = value(orb, property, &ty)?;

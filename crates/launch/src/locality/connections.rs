@@ -39,8 +39,8 @@ pub(crate) fn unconnectable(
     );
     let error = LaunchError::new(connection, place, what);
     error.cure(
-        "give the IDL of the components (--idl of launch, redeploy, static or convert), or name the ports for which the \
-         extended port stands, as PORT_NAME",
+        "specify the IDL of the components (--idl of launch, redeploy, static or convert), or name the basic ports \
+         that the extended port contains, as PORT_NAME",
     )
 }
 
@@ -82,7 +82,7 @@ impl User {
                 let banded = to.set_policy_overrides(&[policy], SetOverrideType::Add);
                 &banded.map_err(|error| {
                     self.error(format!(
-                        "connection {:?} cannot have its bands: {error}",
+                        "the bands of connection {:?} cannot be set: {error}",
                         self.connection
                     ))
                 })?

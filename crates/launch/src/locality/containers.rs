@@ -104,14 +104,14 @@ impl Quality {
         let missing = |what: String| LaunchError::new(&instance.name, place, what).within(source);
         let Some(resources) = resources else {
             let what = format!(
-                "instance {:?} is about policy set {id:?}, and no real-time resources are given",
+                "instance {:?} uses policy set {id:?}, but no real-time resources are specified",
                 instance.name
             );
             return Err(missing(what).cure("give the document of real-time resources with --rt"));
         };
         let set = resources.policy_set(id).ok_or_else(|| {
             let what = format!(
-                "instance {:?} is about policy set {id:?}, which the resources do not have",
+                "instance {:?} uses policy set {id:?}, which the resources do not declare",
                 instance.name
             );
             missing(what).cure("declare it in orbConfigs")
@@ -119,7 +119,7 @@ impl Quality {
         let described = resources.orb_configs.as_ref();
         let described = described.and_then(|configs| configs.resources.as_ref());
         let absent = |kind: &str, to: &rtcad::TextRef| {
-            let what = format!("policy set {id:?} is about {kind} {:?}, which is not there", to.id);
+            let what = format!("policy set {id:?} uses {kind} {:?}, which does not exist", to.id);
             LaunchError::new(&instance.name, to.place, what)
                 .within(Source::Rtcad)
                 .cure("declare it in orbConfigs")
@@ -207,13 +207,13 @@ fn is_carried(
         Some(_) => Ok(true),
         None => {
             let what = format!(
-                "the events of instance {:?} go through a channel, and this executable has none",
+                "the events of instance {:?} pass through a channel, but this executable has none",
                 attachment.name
             );
             let error = LaunchError::new(&attachment.name, attachment.place, what);
-            Err(error.within(Source::Rtcad).cure(
-                "give it one by Implementations::events_by, or take events = \"channel\" out",
-            ))
+            Err(error
+                .within(Source::Rtcad)
+                .cure("add one with Implementations::events_by, or remove events = \"channel\""))
         }
     }
 }

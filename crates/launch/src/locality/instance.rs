@@ -42,11 +42,12 @@ pub(crate) fn reference_files(plan: &Plan) -> impl Iterator<Item = LaunchError> 
             names.find(|name| instance.property(name).is_some() || mapped.contains(&(id, *name)))?;
         let place = instance.property(name).map_or(instance.place, |property| property.place);
         let what = format!(
-            "property {name} names a file for the reference of instance {:?}, which processes under managers do not write",
+            "property {name} names a file for the reference of instance {:?}, but processes under node managers do not \
+             write files",
             instance.name
         );
         let error = LaunchError::new(&instance.name, place, what);
-        Some(error.cure("take it out: `oxorb deploy status --format json` has the reference"))
+        Some(error.cure("remove it: `oxorb deploy status --format json` has the reference"))
     })
 }
 
@@ -157,7 +158,7 @@ pub(crate) fn enforceable_rates(
     let what =
         format!("the real-time resources enforce a rate of instance {:?}, {why}", instance.name);
     let error = LaunchError::new(&instance.name, instance.place, what);
-    Err(error.cure("take beyond = \"refuse\" out, or name a component factory"))
+    Err(error.cure("remove beyond = \"refuse\", or specify a component factory"))
 }
 
 fn entry_point(
@@ -169,7 +170,7 @@ fn entry_point(
         let named = property.value.as_text().and_then(|name| plan.instance_named(name));
         let Some(home) = named else {
             let what = format!(
-                "instance {:?} is made by a home that this process does not have",
+                "instance {:?} is created by a home that this process does not have",
                 instance.name
             );
             let error = LaunchError::new(&instance.name, property.place, what);
@@ -197,8 +198,8 @@ fn entry_point(
         }
         Some(entry) if entry.kind != kind => {
             let (found, wanted) = (entry.kind, kind);
-            let what = format!("entry point {name:?} makes a {found}, and a {wanted} is wanted");
-            Err(wrong(what).cure(format!("name it by the execParameter \"{found} factory\"")))
+            let what = format!("entry point {name:?} makes a {found}, but a {wanted} is needed");
+            Err(wrong(what).cure(format!("specify it with the execParameter \"{found} factory\"")))
         }
         Some(entry) => Ok(EntryPoint::Linked(name.to_owned(), entry.clone())),
     }
@@ -208,11 +209,11 @@ fn entry_point(
 pub(crate) fn unsupported(instance: &Instance) -> Result<(), LaunchError> {
     for name in UNSUPPORTED {
         if let Some(property) = instance.property(name) {
-            let what =
-                format!("instance {:?} is about {name}, which is not supported", instance.name);
+            let what = format!("instance {:?} uses {name}, which is not supported", instance.name);
             let error = LaunchError::new(&instance.name, property.place, what);
-            return Err(error
-                .cure(format!("use {REGISTER_NAMING}, a name below the initial naming context")));
+            return Err(error.cure(format!(
+                "use {REGISTER_NAMING}, with a name relative to the initial naming context"
+            )));
         }
     }
     Ok(())
@@ -298,7 +299,7 @@ impl Installed {
             let what = format!("instance {:?} was not installed: {why}", instance.name);
             LaunchError::new(&instance.name, instance.place, what)
         };
-        let gone = || failed("it is gone already".to_owned());
+        let gone = || failed("it no longer exists".to_owned());
         let (occupant, object) = match &recipe.entry {
             EntryPoint::Linked(_, entry) => {
                 container.limit_ports(&instance.name, recipe.rates());
@@ -313,7 +314,7 @@ impl Installed {
             EntryPoint::Home(name) => {
                 let mut homes = others.iter();
                 let home = homes.find(|one| one.name() == name && one.is_home());
-                let home = home.ok_or_else(|| failed(format!("{name:?} is no home")))?;
+                let home = home.ok_or_else(|| failed(format!("{name:?} is not a home")))?;
                 let factory: KeylessCcmHomeRef = home.0.object.unchecked_narrow();
                 let made = factory.create_component();
                 let made = made.map_err(|error| failed(format!("home {name:?} raised {error}")))?;

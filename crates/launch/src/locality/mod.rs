@@ -114,7 +114,7 @@ impl Locality {
         let (resources, _) = self.check(&plan, resources)?;
         let mut state = self.state.lock();
         if !state.instances.is_empty() {
-            let what = format!("process {:?} runs instances of a plan already", self.process);
+            let what = format!("process {:?} already runs instances of a plan", self.process);
             let error = LaunchError::new("", Place::default(), what);
             return Err(error.cure("stop them, or redeploy"));
         }
@@ -456,7 +456,7 @@ impl Locality {
                 find(&user.instance).and_then(|one| Some((one, one.component()?)))
             else {
                 let what = format!(
-                    "connection {:?} ends at {:?}, which is no component",
+                    "connection {:?} ends at {:?}, which is not a component",
                     user.connection, user.instance
                 );
                 return Err(LaunchError::new(&user.connection, user.place, what));
@@ -558,11 +558,11 @@ pub(crate) fn users_elsewhere(plan: &Plan) -> impl Iterator<Item = LaunchError> 
         all.filter(|(_, it)| it.provider == Some(false) && instance_elsewhere(it).is_none());
     users.map(|(connection, user)| {
         let what = format!(
-            "connection {:?} would be made by {}, which is not of this plan",
+            "connection {:?} would be made by {}, which does not belong to this plan",
             connection.name, user.location
         );
         let error = LaunchError::new(&connection.name, user.place, what);
-        error.cure("have the plan of that component name what provides as an externalReference")
+        error.cure("make the connection in the plan of that component, with the provider as an externalReference")
     })
 }
 

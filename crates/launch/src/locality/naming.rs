@@ -17,8 +17,8 @@ mod idl {
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// Remedy if the Naming Service cannot be reached.
-pub(super) const CURE: &str = "say where the Naming Service is: -ORBInitRef NameService=URL, in cmdline of the real-time resources or by \
-     --process-arg of the node manager";
+pub(super) const CURE: &str = "specify the Naming Service: -ORBInitRef NameService=URL, in cmdline of the real-time \
+     resources or by --process-arg of the node manager";
 
 /// Binding of an object in the Naming Service.
 pub(super) struct Bound {
@@ -70,7 +70,7 @@ fn components(text: &str) -> Result<Vec<NameComponent>, String> {
         let next = characters.next();
         match next {
             None | Some('/') if is_empty => {
-                return Err(format!("{text:?} is no name: a component of it is empty"));
+                return Err(format!("{text:?} is not a name: a component of it is empty"));
             }
             None | Some('/') => {
                 all.push(NameComponent {
@@ -84,12 +84,12 @@ fn components(text: &str) -> Result<Vec<NameComponent>, String> {
                 continue;
             }
             Some('.') if kind.is_none() => kind = Some(String::new()),
-            Some('.') => return Err(format!("{text:?} is no name: a component has two dots")),
+            Some('.') => return Err(format!("{text:?} is not a name: a component has two dots")),
             Some('\\') => match characters.next() {
                 Some(meant @ ('/' | '.' | '\\')) => kind.as_mut().unwrap_or(&mut id).push(meant),
                 _ => {
                     return Err(format!(
-                        "{text:?} is no name: a backslash stands before /, . or another one"
+                        "{text:?} is not a name: a backslash must precede /, . or a backslash"
                     ));
                 }
             },

@@ -49,7 +49,7 @@ pub(super) fn provided_by(
         let component = component.and_then(Installed::component);
         let reference = match component {
             Some(component) => port(component, name, end),
-            None => Err(format!("{name:?} is no component")),
+            None => Err(format!("{name:?} is not a component")),
         };
         match reference {
             Ok(reference) => Ok(Provided {
@@ -78,7 +78,8 @@ fn port(component: &Component, instance: &str, end: &Endpoint) -> Result<ObjectR
         kind => {
             let kind = kind.text();
             return Err(format!(
-                "{instance}.{port} is of the kind {kind}, which cannot be connected; name the ports that it stands for"
+                "{instance}.{port} is of the kind {kind}, which cannot be connected; connect the basic ports that it \
+                 contains"
             ));
         }
     };

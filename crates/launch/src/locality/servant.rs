@@ -79,7 +79,8 @@ pub(crate) fn file_references(plan: &Plan) -> impl Iterator<Item = LaunchError> 
     });
     all.filter(|(_, it)| is_file(&it.location)).map(|(connection, it)| {
         let what = format!(
-            "the externalReference of connection {:?} is the file {:?}, which processes under managers do not read",
+            "the externalReference of connection {:?} is the file {:?}, which processes under node managers do not \
+             read",
             connection.name, it.location
         );
         let error = LaunchError::new(&connection.name, it.place, what);

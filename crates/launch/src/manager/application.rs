@@ -88,7 +88,7 @@ impl Application {
         let names = {
             let mut state = self.state.lock();
             if std::mem::replace(&mut state.is_launched, true) {
-                return Err(Trouble::new(&self.label, "it was launched before"));
+                return Err(Trouble::new(&self.label, "it was already launched"));
             }
             state.config = config.to_vec();
             state.members.iter().map(|one| one.name.clone()).collect()
@@ -107,7 +107,7 @@ impl Application {
             let mut state = self.state.lock();
             let known: HashSet<&str> = state.members.iter().map(|one| &*one.name).collect();
             if let Some(unknown) = names.iter().find(|name| !known.contains(&***name)) {
-                return Err(Trouble::new(unknown, "the plan has no such process here"));
+                return Err(Trouble::new(unknown, "the plan has no such process on this node"));
             }
             let wanted = |member: &&mut Member| !member.runs() && names.contains(&member.name);
             let members = state.members.iter_mut().filter(wanted);
@@ -186,7 +186,7 @@ impl Application {
                 member.live().cloned()
             })
         };
-        let gone = || Trouble::new(name, "its process ended meanwhile");
+        let gone = || Trouble::new(name, "its process ended in the meantime");
         let manager = manager.ok_or_else(gone)?;
         let plan = wire::to_wire(&part)?;
         let provided = manager.redeploy(&plan);

@@ -78,7 +78,7 @@ impl Changes {
                 continue;
             };
             if before.contains_key(&*instance.name) && changes.restarted.contains_key(home) {
-                let why = format!("its home {home} is installed anew");
+                let why = format!("its home {home} is installed again");
                 changes.restarted.entry(instance.name.clone()).or_default().push(why);
             }
         }
@@ -92,7 +92,7 @@ impl Changes {
             if !ended.contains(&(process.node.clone(), process.name.clone())) {
                 continue;
             }
-            let why = format!("process {} on node {} does not run", process.name, process.node);
+            let why = format!("process {} on node {} is not running", process.name, process.node);
             for &at in &process.instances {
                 let name = &new.instance[at].name;
                 if !self.added.contains(name) {
@@ -308,7 +308,7 @@ mod tests {
         let plan = plan(PLAN);
         let mut changes = Changes::between(&plan, &plan).unwrap();
         changes.restart(&plan, &[("south".to_owned(), "shared-1".to_owned())].into());
-        assert_eq!(changes.restarted["c2"], ["process shared-1 on node south does not run"]);
+        assert_eq!(changes.restarted["c2"], ["process shared-1 on node south is not running"]);
         assert_eq!(changes.connected, names(["two"]));
     }
 }

@@ -40,10 +40,10 @@ impl Plans {
     pub fn launch(&self, plan: &Plan) -> Result<Launched, Trouble> {
         let prepared = self.0.prepare_plan(&wire::to_wire(plan)?, None)?;
         let manager =
-            prepared.ok_or_else(|| Trouble::new(label(plan), "it was given no manager"))?;
+            prepared.ok_or_else(|| Trouble::new(label(plan), "it received no manager"))?;
         let launched =
             manager.start_launch(&[]).map_err(Trouble::from).and_then(|(application, _)| {
-                let missing = || Trouble::new(label(plan), "it was given no application");
+                let missing = || Trouble::new(label(plan), "it received no application");
                 let application = application.ok_or_else(missing)?;
                 Ok(application.finish_launch(&[], true)?)
             });
@@ -88,10 +88,10 @@ impl Plans {
         let found = plans.into_iter().find(|plan| plan.name == name);
         found.ok_or_else(|| {
             let known = match known.as_slice() {
-                [] => "none is there".to_owned(),
-                known => format!("there are {}", known.join(", ")),
+                [] => "there are none".to_owned(),
+                known => format!("the plans are {}", known.join(", ")),
             };
-            Trouble::new(name, format!("no such plan; {known}"))
+            Trouble::new(name, format!("there is no such plan; {known}"))
         })
     }
 

@@ -149,7 +149,9 @@ impl Domain {
         let prepared = manager.prepare_plan(&wire::to_wire(&leased)?, None);
         let plans = prepared
             .map_err(|error| Trouble::from(error).within(place(), &self.label))?
-            .ok_or_else(|| Trouble::new(&self.label, format!("{}: it gave no manager", place())))?;
+            .ok_or_else(|| {
+                Trouble::new(&self.label, format!("{}: it returned no manager", place()))
+            })?;
         let narrowed = plans.narrow::<ox::NodeApplicationManagerRef>();
         let plans = match narrowed {
             Ok(Some(plans)) => plans,
@@ -158,7 +160,7 @@ impl Domain {
                 let reason = match other {
                     Err(error) => format!("{}: {error}", place()),
                     _ => format!(
-                        "{}: its manager is none of OxORB: it neither renews plans nor says their status",
+                        "{}: its manager does not belong to OxORB: it neither renews plans nor reports their status",
                         place()
                     ),
                 };
@@ -195,7 +197,9 @@ impl Domain {
         let started = orb.start_thread(ThreadPurpose::Watcher, "oxorb-renewal", move || {
             renewal::keep(&own, &node, &plans, lease);
         });
-        started.map_err(|error| refuse(&format!("no thread to renew it on node {name}: {error}")))
+        started.map_err(|error| {
+            refuse(&format!("the thread that renews it on node {name} cannot be started: {error}"))
+        })
     }
 
     pub(super) fn pass(&self) -> Result<Pass<'_>, Trouble> {
@@ -246,7 +250,7 @@ impl Domain {
             true => Ok(()),
             false => Err(Trouble::new(
                 &self.label,
-                format!("it is {phase:?}, and this step needs it {from:?}"),
+                format!("its state is {phase:?}, but this step needs {from:?}"),
             )),
         }
     }

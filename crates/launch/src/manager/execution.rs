@@ -251,12 +251,12 @@ impl Inner {
         for (many, most, what, setting) in sizes {
             if many > most {
                 return refuse(format!(
-                    "it has {many} {what}, and {most} is the limit (ExecutionSettings::{setting})"
+                    "it has {many} {what}, but the limit is {most} (ExecutionSettings::{setting})"
                 ));
             }
         }
         if plan.instance.is_empty() {
-            return refuse("it has no instance".to_owned());
+            return refuse("it has no instances".to_owned());
         }
         let report = check(&Input { plan, resources: None, domain: None, components: None });
         let errors = report.findings.iter();
@@ -273,17 +273,17 @@ impl Inner {
         let mut plans = self.plans.lock();
         let refuse = |reason: String| Err(Trouble::new(name, reason));
         if plans.is_closed {
-            return refuse("the execution manager ends".to_owned());
+            return refuse("the execution manager is shutting down".to_owned());
         }
         if plans.by_label.contains_key(name) {
             return refuse(
-                "a plan of this name is there; redeploy it, or stop it first".to_owned(),
+                "a plan with this name is running; redeploy it, or stop it first".to_owned(),
             );
         }
         let most = self.settings.max_plans;
         if plans.by_label.len() >= most {
             return refuse(format!(
-                "{most} plans are there, the limit (ExecutionSettings::max_plans, --max-plans)"
+                "the maximum of {most} plans is running (ExecutionSettings::max_plans, --max-plans)"
             ));
         }
         let entry = Entry { domain: None, manager: None, application: None };
@@ -326,7 +326,8 @@ impl Inner {
                 }
             }
         });
-        started.map_err(|error| format!("no thread to watch it: {error}"))?;
+        started
+            .map_err(|error| format!("the thread that watches it cannot be started: {error}"))?;
         let mut plans = self.plans.lock();
         match plans.by_label.get_mut(&domain.label) {
             Some(entry) => {
@@ -334,7 +335,7 @@ impl Inner {
                 entry.manager = Some(reference.clone());
                 Ok(reference)
             }
-            None => Err("the execution manager ends".to_owned()),
+            None => Err("the execution manager is shutting down".to_owned()),
         }
     }
 
@@ -490,7 +491,7 @@ impl ox::DomainApplicationManager for Manager {
         let plan = plan.and_then(|plan| inner.check(&plan).map(|()| plan));
         let plan = plan.map_err(|trouble| trouble.plan::<RedeployError>())?;
         if label(&plan) != self.domain.label {
-            let reason = format!("the plan that runs is {:?}", self.domain.label);
+            let reason = format!("the running plan is {:?}", self.domain.label);
             return Err(Trouble::new(label(&plan), reason).plan());
         }
         self.domain.redeploy(plan).map_err(Trouble::start)

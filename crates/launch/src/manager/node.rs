@@ -194,7 +194,7 @@ impl Inner {
         let refuse = |reason: String| Err(Trouble::new(label(&plan), reason));
         let own = &self.starter.node;
         if let Some(other) = plan.nodes().into_iter().find(|node| node != own) {
-            return refuse(format!("it has instances on node {other}, and this is {own}"));
+            return refuse(format!("it has instances on node {other}, but this is {own}"));
         }
         self.check_processes(&plan)?;
         let application = Arc::new(Application::new(&self.starter, &plan)?);
@@ -205,12 +205,12 @@ impl Inner {
             Manager { inner: Arc::downgrade(self), application: Arc::clone(&application) };
         let mut plans = self.plans.lock();
         if plans.is_closed {
-            return refuse("the node manager ends".to_owned());
+            return refuse("the node manager is shutting down".to_owned());
         }
         let most = self.starter.settings.max_plans;
         if plans.by_reference.len() >= most {
             return refuse(format!(
-                "the node has {most} plans, the limit (NodeSettings::max_plans, --max-plans)"
+                "the node has the maximum of {most} plans (NodeSettings::max_plans, --max-plans)"
             ));
         }
         let activated = self.poa.activate::<ox::NodeApplicationManagerRef, _>(servant);
@@ -232,7 +232,8 @@ impl Inner {
             true => Err(Trouble::new(
                 label(plan),
                 format!(
-                    "it has {count} processes here, and {most} is the limit (NodeSettings::max_processes, --max-processes)"
+                    "it has {count} processes here, but the limit is {most} (NodeSettings::max_processes, \
+                     --max-processes)"
                 ),
             )),
         }

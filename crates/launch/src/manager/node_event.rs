@@ -86,7 +86,10 @@ impl fmt::Display for NodeEvent {
                 instances.join(", ")
             ),
             NodeEvent::Orphaned { plan, node } => {
-                write!(f, "plan {plan}: its execution manager is gone; ended on node {node}")
+                write!(
+                    f,
+                    "plan {plan}: its execution manager no longer exists; ended on node {node}"
+                )
             }
             NodeEvent::Stopped { plan } => write!(f, "plan {plan} is stopped"),
             NodeEvent::Failed { plan, reason } => write!(f, "plan {plan}: {reason}"),

@@ -16,9 +16,10 @@ pub(super) fn owned_folder(folder: &Path, what: &str) -> Result<PathBuf, String>
     match (there.is_dir(), there.mode() & 0o022) {
         (true, 0) => Ok(found),
         (true, _) => Err(format!(
-            "{what}: other users may write to {shown}; give another folder, or correct its rights (chmod go-w {shown})"
+            "{what}: other users may write to {shown}; specify another folder, or correct its permissions (chmod go-w \
+             {shown})"
         )),
-        (false, _) => Err(format!("{what}: {} is no folder", folder.display())),
+        (false, _) => Err(format!("{what}: {} is not a folder", folder.display())),
     }
 }
 
@@ -46,7 +47,7 @@ pub(super) fn claim(folder: &Path, what: &str) -> Result<(PathBuf, File), String
     match handle.try_lock() {
         Ok(()) => Ok((found, handle)),
         Err(TryLockError::WouldBlock) => Err(format!(
-            "{what} {shown} is in use by another process; end it, or give another folder"
+            "{what} {shown} is in use by another process; end that process, or specify another folder"
         )),
         Err(TryLockError::Error(error)) => Err(wrong(error)),
     }

@@ -35,7 +35,7 @@ pub(super) fn file_name(name: &str) -> Result<String, String> {
     file.map(|file| file + ENDING).ok_or_else(|| {
         format!(
             "the name of the package is too long: the name of its file, in which other characters than letters, \
-             digits, '-', '_' and '.' take three octets each, has {MOST} octets at most; give it a shorter name"
+             digits, '-', '_' and '.' take three octets each, can have at most {MOST} octets; choose a shorter name"
         )
     })
 }

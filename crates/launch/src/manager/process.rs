@@ -146,7 +146,7 @@ impl Starter {
             Some(_) => Ok(is_late),
             None => Err(Trouble::new(
                 "",
-                format!("process {} was killed and is still there after {limit:?}", child.id()),
+                format!("process {} was killed, but still exists after {limit:?}", child.id()),
             )),
         }
     }
@@ -161,7 +161,7 @@ impl Starter {
             Err(_) => Err(Trouble::new(
                 "",
                 format!(
-                    "node {} runs {most} processes, the limit (NodeSettings::max_processes, --max-processes)",
+                    "node {} runs the maximum of {most} processes (NodeSettings::max_processes, --max-processes)",
                     self.node
                 ),
             )),

@@ -64,7 +64,8 @@ impl Program {
         }
         let Some((host, before)) = settings.library_host.split_first() else {
             let reason = format!(
-                "its artifact {} is a shared library, and this node has no program that loads one (NodeSettings::library_host)",
+                "its artifact {} is a shared library, but this node has no program that loads libraries \
+                 (NodeSettings::library_host)",
                 path.display()
             );
             return Err(Trouble::new(&instance.name, reason));
@@ -121,11 +122,12 @@ impl<'p> Locations<'p> {
         match other {
             Some((first, other)) if other != location => {
                 let what = format!(
-                    "instance {:?} shares a process with {:?}, and their artifacts are two executables, {location:?} and {other:?}",
+                    "instance {:?} shares a process with {:?}, but their artifacts are two executables, {location:?} \
+                     and {other:?}",
                     instance.name, first.name
                 );
                 let error = LaunchError::new(&instance.name, instance.place, what);
-                Err(error.cure("separate them by a localityConstraint DifferentProcess"))
+                Err(error.cure("separate them with a localityConstraint DifferentProcess"))
             }
             _ => Ok((instance, location)),
         }
@@ -141,11 +143,11 @@ impl<'p> Locations<'p> {
         };
         let Some(artifact) = implementation.artifact.first() else {
             let what = format!(
-                "implementation {:?}, of instance {:?}, has no artifact, so there is nothing to run",
+                "implementation {:?}, of instance {:?}, has no artifact, so there is no program to run",
                 implementation.name, instance.name
             );
             let error = wrong(implementation.place, what);
-            return Err(error.cure("give it the executable that has it linked in"));
+            return Err(error.cure("add the executable into which it is linked as an artifact"));
         };
         let Some(artifact) = self.artifacts.get(&*artifact.id) else {
             let what = format!("artifact {:?} is not in the plan", artifact.id);
@@ -209,7 +211,7 @@ fn check_places(line: &[String]) -> Result<(), String> {
     };
     if let Some(own) = line.iter().find(own) {
         return Err(format!(
-            "its cmdline has {own:?}, which the node manager alone gives; take it out"
+            "its cmdline has {own:?}, which only the node manager may set; remove it"
         ));
     }
     let is_open = line.last().is_some_and(|last| last.starts_with("-ORB") && !last.contains('='));
@@ -234,7 +236,7 @@ impl Artifacts {
                     .map_err(|reason| format!("the folder of executables: {reason}"))?;
                 match found.is_dir() {
                     true => Ok(()),
-                    false => Err(format!("{} is no folder of executables", folder.display())),
+                    false => Err(format!("{} is not a folder of executables", folder.display())),
                 }
             }
         }
@@ -246,7 +248,8 @@ impl Artifacts {
         let folder = match self {
             Artifacts::Refused => {
                 return Err(
-                    "this node starts no executables: it was not told where they are (NodeSettings::artifacts, --artifacts)"
+                    "this node starts no executables, because no folder is configured (NodeSettings::artifacts, \
+                     --artifacts)"
                         .to_owned(),
                 );
             }
@@ -255,7 +258,8 @@ impl Artifacts {
         let path = folder.join(&*location);
         let outside = || {
             format!(
-                "its artifact {} is not below {}, and this node runs no others (NodeSettings::artifacts, --artifacts)",
+                "its artifact {} is not below {}, and this node runs no other executables (NodeSettings::artifacts, \
+                 --artifacts)",
                 path.display(),
                 folder.display()
             )
@@ -281,7 +285,7 @@ impl Artifacts {
         }
         match found.is_file() {
             true => Ok(found),
-            false => Err(format!("its artifact {} is no file", found.display())),
+            false => Err(format!("its artifact {} is not a file", found.display())),
         }
     }
 }
@@ -380,7 +384,7 @@ mod tests {
         }
         for line in [&["--activator", "IOR:00"][..], &["--plan=p", "x"], &["x", "--wait"]] {
             let refused = check(line).unwrap_err();
-            assert!(refused.contains("the node manager alone gives"), "{refused}");
+            assert!(refused.contains("only the node manager may set"), "{refused}");
         }
     }
 

@@ -128,7 +128,10 @@ impl Domain {
             if state.phase != Phase::Running {
                 return Err(Trouble::new(
                     &self.label,
-                    format!("it is {:?}, and only a running plan can be changed", state.phase),
+                    format!(
+                        "its state is {:?}, but only a running plan can be changed",
+                        state.phase
+                    ),
                 ));
             }
             state.plan.clone()
@@ -138,9 +141,9 @@ impl Domain {
             return Ok(());
         };
         Err(match self.change(&new, &old) {
-            Ok(()) => trouble.and("the plan as it was runs on"),
+            Ok(()) => trouble.and("the previous plan continues to run"),
             Err(more) => trouble.and(format_args!(
-                "and the plan as it was could not be put back: {more}; `status` says what runs"
+                "and the previous plan could not be restored: {more}; `status` shows what is running"
             )),
         })
     }

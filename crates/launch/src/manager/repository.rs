@@ -60,8 +60,8 @@ impl RepositoryManager {
     fn repository(&self, source: &str) -> Result<&Repository, d::PackageError> {
         self.repository.as_deref().ok_or_else(|| d::PackageError {
             source: clipped(source),
-            reason: "this manager keeps no packages: start it with --packages DIR (ExecutionSettings::packages), or \
-                     make a plan of the package with `oxorb deploy assemble`, and launch that"
+            reason: "this manager stores no packages: start it with --packages DIR (ExecutionSettings::packages), or \
+                     make a plan from the package with `oxorb deploy assemble`, and launch the plan"
                 .to_owned(),
         })
     }

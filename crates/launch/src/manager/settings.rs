@@ -184,7 +184,9 @@ impl FromStr for RestartPolicy {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("{text:?} is no restart policy: never, or on-failure[:LIMIT[:MILLISECONDS]]")
+            format!(
+                "{text:?} is not a restart policy; expected never, or on-failure[:LIMIT[:MILLISECONDS]]"
+            )
         };
         let mut parts = text.split(':');
         let policy = match parts.next() {

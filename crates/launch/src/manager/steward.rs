@@ -328,7 +328,7 @@ impl Domain {
                 }
                 Err(trouble) => {
                     // Report a failure once, and not for each attempt.
-                    let reason = format!("restarting: {trouble}; it is tried again");
+                    let reason = format!("restarting: {trouble}; the manager tries again");
                     if state.unfinished_because.as_ref() != Some(&reason) {
                         state.unfinished_because = Some(reason.clone());
                         told.push(NodeEvent::Failed { plan: self.label.clone(), reason });

@@ -29,7 +29,8 @@ impl d::TargetManager for TargetManager {
         _: &[d::ResourceAllocation],
     ) -> Result<Option<d::ResourceCommitmentManagerRef>, CreateResourceCommitmentError> {
         Err(d::ResourceCommitmentFailure {
-            reason: "resources of nodes are not kept, so none can be committed: prepare the plan without a resourceCommitment"
+            reason: "this manager does not manage the resources of nodes, so none can be committed: prepare the plan \
+                     without a resourceCommitment"
                 .to_owned(),
             index: 0,
             property_name: String::new(),

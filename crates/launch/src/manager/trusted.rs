@@ -49,7 +49,10 @@ fn resolve_for(path: &Path, own: u32) -> Result<PathBuf, String> {
         }
         links += 1;
         if links > MOST_LINKS {
-            return Err(format!("{}: more than {MOST_LINKS} links on the way", path.display()));
+            return Err(format!(
+                "{}: the path contains more than {MOST_LINKS} links",
+                path.display()
+            ));
         }
         let target = fs::read_link(&next).map_err(|error| failed(&next, error))?;
         if target.is_absolute() {
@@ -89,7 +92,8 @@ fn check(path: &Path, there: &Metadata, own: u32) -> Result<(), String> {
     let (owner, mode) = (there.uid(), there.mode());
     if owner != 0 && owner != own {
         return Err(format!(
-            "{shown} belongs to user {owner}, who may change what it is; give it to this user (chown {own} {shown}) or to root"
+            "{shown} belongs to user {owner}, who may replace it; change the owner to this user (chown {own} {shown}) \
+             or to root"
         ));
     }
     // Ignore the mode of a link: permission to replace it depends on its folder, which is checked too.
@@ -98,7 +102,8 @@ fn check(path: &Path, there: &Metadata, own: u32) -> Result<(), String> {
     match may_write && !is_shared {
         false => Ok(()),
         true => Err(format!(
-            "other users may write to {shown} (its rights are {:03o}), and so decide what runs; chmod go-w {shown}",
+            "other users may write to {shown} (its permissions are {:03o}), and so choose the program to run; chmod \
+             go-w {shown}",
             mode & 0o7777
         )),
     }
@@ -150,7 +155,7 @@ mod tests {
             for mode in [0o775, 0o757] {
                 folder.allow(name, mode);
                 let refused = folder.resolve("bin/p").unwrap_err();
-                let wanted = format!("(its rights are {mode:o})");
+                let wanted = format!("(its permissions are {mode:o})");
                 assert!(refused.contains(&wanted), "{name}: {refused}");
                 assert!(refused.contains("chmod go-w"), "{refused}");
             }

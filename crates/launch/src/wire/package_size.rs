@@ -18,7 +18,7 @@ pub(super) fn check_size(package: &idl::PackageConfiguration) -> Result<(), Wire
     package.add_to(&mut size);
     let refuse = |count: usize, what: &str, most: usize| {
         let reason = format!(
-            "it has {count} {what}, and {most} is the limit; divide it into several packages"
+            "it has {count} {what}, but the limit is {most}; divide it into several packages"
         );
         Err(WireError::new("package", reason))
     };

@@ -39,7 +39,7 @@ fn here<'l, T>(link: &'l Link<T>, element: &str) -> Result<&'l T> {
         Link::Here(value) => Ok(value),
         Link::At { href, .. } => {
             let reason =
-                format!("it is a link to the document {href:?}, which a struct cannot have");
+                format!("it is a link to the document {href:?}, which a struct cannot contain");
             Err(WireError::new(element, reason))
         }
     }

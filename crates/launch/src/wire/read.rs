@@ -124,19 +124,20 @@ fn check_counts(plan: &idl::DeploymentPlan) -> Result<()> {
     let refuse = |what: String| Err(WireError::new(&plan.label, what));
     if let Some((what, count)) = counts.iter().find(|(_, count)| *count > MOST_ELEMENTS) {
         return refuse(format!(
-            "it has {count} {what}, and {MOST_ELEMENTS} is the limit; divide it into several plans"
+            "it has {count} {what}, but the limit is {MOST_ELEMENTS}; divide it into several plans"
         ));
     }
     let (many, octets) = references(plan);
     if many > MOST_REFERENCES {
         return refuse(format!(
-            "its elements refer {many} times to others, and {MOST_REFERENCES} is the limit; divide it into several plans"
+            "its elements refer {many} times to others, but the limit is {MOST_REFERENCES}; divide it into several \
+             plans"
         ));
     }
     if octets > MOST_REFERRED {
         return refuse(format!(
-            "its elements refer to others by {octets} octets of names, and {MOST_REFERRED} is the limit; shorten the names, or \
-             divide it into several plans"
+            "its elements refer to others by {octets} octets of names, but the limit is {MOST_REFERRED}; shorten the \
+             names, or divide it into several plans"
         ));
     }
     Ok(())
@@ -430,7 +431,7 @@ mod tests {
         };
         let refused = from_wire(&plan).unwrap_err().to_string();
         assert!(
-            refused.contains("refer 500001 times to others, and 500000 is the limit"),
+            refused.contains("refer 500001 times to others, but the limit is 500000"),
             "{refused}"
         );
         plan.locality_constraint.pop();

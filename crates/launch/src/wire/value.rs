@@ -181,7 +181,7 @@ fn dynamic_of<'t>(
     data: &Data,
     names: &mut SharedNames<'t>,
 ) -> Result<Dynamic, String> {
-    let unfit = || format!("{data:?} is no data of {kind:?}");
+    let unfit = || format!("{data:?} is not data of {kind:?}");
     let narrow = |number: &i64| -> Result<Dynamic, String> {
         let Type::Basic(basic) = kind else {
             return Err(unfit());
@@ -266,7 +266,7 @@ fn sequence<'t>(
     }
     let octets = items.iter().map(|item| match item {
         Dynamic::Octet(octet) => Ok(*octet),
-        other => Err(format!("{other:?} is no octet")),
+        other => Err(format!("{other:?} is not an octet")),
     });
     Ok(Dynamic::Octets(octets.collect::<Result<_, _>>()?))
 }

@@ -241,9 +241,9 @@ fn packages_that_are_too_large_are_refused_before_the_conversion() {
         implementation.assembly_impl[0].locality_constraint = vec![constraint];
     });
     assert!(wrong.starts_with("package: it has 200"), "{wrong}");
-    assert!(wrong.contains(" elements, and 100000 is the limit"), "{wrong}");
+    assert!(wrong.contains(" elements, but the limit is 100000"), "{wrong}");
     let wrong = refused(&|base| base.label = "x".repeat((16 << 20) + 1));
-    assert!(wrong.contains(" octets of texts and values, and 16777216 is the limit"), "{wrong}");
+    assert!(wrong.contains(" octets of texts and values, but the limit is 16777216"), "{wrong}");
     let octets = TypeCode::sequence(TypeCode::OCTET);
     let value = Any::with_type(octets, Dynamic::Octets(vec![0; 200_000])).unwrap();
     let property = idl::Property { name: "octets".to_owned(), value: sent(&value) };

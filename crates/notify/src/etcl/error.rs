@@ -63,7 +63,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Expected { wanted, .. } => write!(f, "expected {wanted}"),
-            Self::UnknownCharacter(found) => write!(f, "{found:?} is no part of the language"),
+            Self::UnknownCharacter(found) => write!(f, "{found:?} is not a part of the language"),
             Self::OpenString => f.write_str("the string has no closing quote: write \\' for a quote within it"),
             Self::NumberTooLarge => f.write_str("the number is too large: numbers have 64 bits, positions 32"),
             Self::Preference => f.write_str(
@@ -130,10 +130,10 @@ pub enum Mismatch {
     #[error("a whole struct, union or sequence stands where a simple value is needed")]
     NotSimple,
     /// A sequence or array is needed, but the part is of another kind.
-    #[error("a value that is no sequence or array stands where one is needed")]
+    #[error("a value that is not a sequence or array stands where one is needed")]
     NoSequence,
     /// A union is needed, but the part is of another kind.
-    #[error("a value that is no union stands where one is needed")]
+    #[error("a value that is not a union stands where one is needed")]
     NoUnion,
     /// The operands cannot be compared or combined with each other.
     #[error("operands of these kinds cannot be compared or computed with each other")]
@@ -145,7 +145,7 @@ pub enum Mismatch {
     #[error("a number beyond the range of numbers")]
     Overflow,
     /// The result of the constraint is not a boolean.
-    #[error("the result is no boolean")]
+    #[error("the result is not a boolean")]
     NotBoolean,
     /// The event has two properties with the same name. TAO refuses such events.
     #[error("two properties of the event have the same name")]

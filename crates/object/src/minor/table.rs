@@ -12,7 +12,7 @@ minors! {
         OMG 1 VALUE_FACTORY: "registering or finding a value factory failed", "register a factory for the value type";
         OMG 2 ID_IN_REPOSITORY: "the repository id is already in the interface repository", "use another repository id";
         OMG 3 NAME_IN_REPOSITORY: "the name is already used in this context of the interface repository", "use another name";
-        OMG 4 BAD_CONTAINER: "the target is no valid container", "choose a container that may hold this kind of definition";
+        OMG 4 BAD_CONTAINER: "the target is not a valid container", "choose a container that may hold this kind of definition";
         OMG 5 INHERITED_NAME_CLASH: "a name clashes with an inherited one", "rename the definition";
         OMG 6 ABSTRACT_INTERFACE_TYPE: "the abstract interface has another type", "pass a value of the declared type";
         OMG 7 URL_SCHEME: "the scheme of the object URL is unknown", "use IOR:, corbaloc:, corbaname: or file:";
@@ -294,8 +294,11 @@ minors! {
         OMG 2 NO_ENTRY: "the interface repository does not know the interface", "load its IDL";
     }
     Rebind rebind {
-        OXORB 1 MOVED: "the object has moved, and the rebind policy forbids to follow", "call validate_connection to bind anew, or allow RebindMode::Transparent";
-        OXORB 2 CONNECTION_LOST: "the connection was lost, and the rebind policy forbids to open another", "call validate_connection to bind anew, or allow RebindMode::NoRebind";
+        OXORB 1 MOVED: "the object has moved, and the rebind policy forbids to follow", "call validate_connection to \
+                                                                                         bind again, or allow \
+                                                                                         RebindMode::Transparent";
+        OXORB 2 CONNECTION_LOST: "the connection was lost, and the rebind policy forbids to open another", "call \
+                                                                                                            validate_connection to bind again, or allow RebindMode::NoRebind";
     }
     NoResponse no_response {
         OXORB 1 UNANSWERED: "the servant took the request to answer it later and then dropped it; it may have run", "look in the server for a response handler (AMH) that is dropped: after an early return, an error or a panic";

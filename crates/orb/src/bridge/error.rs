@@ -10,16 +10,16 @@ use crate::{ResolveError, SetupError};
 #[non_exhaustive]
 pub enum Error {
     /// An ORB of the gateway, or the ORB that sends in the other byte order, could not be created.
-    #[error("an ORB of the bridge: {0}")]
+    #[error("creating an ORB of the bridge failed: {0}")]
     Setup(#[source] Box<SetupError>),
     /// The bridge's object adapters, or an object in them, could not be created.
-    #[error("an object of the bridge: {0}")]
+    #[error("creating an object of the bridge failed: {0}")]
     Poa(#[from] PoaError),
     /// A target's reference could not be resolved.
     #[error("the target {0}: {1}")]
     Target(String, #[source] Box<ResolveError>),
     /// A target of a gateway is an object of the gateway itself.
-    #[error("the target {0} leads back to the gateway; name the object behind it")]
+    #[error("the target {0} leads back to the gateway; specify the object behind the gateway")]
     Itself(String),
     /// The reference of a target is longer than a gateway accepts.
     #[error("the reference of the target of {0} is longer than the 16 KiB that a gateway accepts")]

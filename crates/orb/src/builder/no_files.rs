@@ -10,8 +10,8 @@ impl Builder {
     pub(super) fn take_file(&mut self, setting: usize, value: &str) {
         self.note(Err(SetupError::Setting(SettingError {
             setting: format!("-ORB{} {value}", FILE_SETTINGS[setting]),
-            problem: "this program was built without the feature `files` of the crate oxorb, which reads them; build it with \
-                      the feature, or say the settings one by one"
+            problem: "this program was built without the feature `files` of the crate oxorb, which reads them; build \
+                      it with the feature, or pass the settings one by one"
                 .to_owned(),
         })));
     }

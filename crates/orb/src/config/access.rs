@@ -54,12 +54,11 @@ pub(crate) fn read(
             "default" => default = Some(verdict(source, value)?),
             "rule" => {
                 let DeValue::Array(all) = value.get_ref() else {
-                    return Err(
-                        source.error(value.span().start, "rules are written [[access.rule]]")
-                    );
+                    return Err(source
+                        .error(value.span().start, "rules must be written as [[access.rule]]"));
                 };
                 if all.len() > MOST {
-                    let problem = format!("there are more than {MOST} rules");
+                    let problem = format!("the file has more than {MOST} rules");
                     return Err(source.error(value.span().start, problem));
                 }
                 for one in all {
@@ -74,7 +73,10 @@ pub(crate) fn read(
         }
     }
     rules.allow = default.ok_or_else(|| {
-        source.error(at, "default has to be said: \"deny\" or \"allow\", for what no rule matches")
+        source.error(
+            at,
+            "default is missing: \"deny\" or \"allow\", for requests that no rule matches",
+        )
     })?;
     Ok(rules)
 }
@@ -114,7 +116,7 @@ fn rule(
         match name {
             "allow" | "deny" | "limit" => {
                 if verb.replace(name).is_some() {
-                    let problem = "a rule has allow, deny or limit, and only one of these";
+                    let problem = "a rule can have only one of allow, deny and limit";
                     return Err(source.error(at, problem));
                 }
                 for (text, at) in texts(source, value)? {
@@ -136,7 +138,7 @@ fn rule(
     let verb = verb.ok_or_else(|| {
         source.error(
             at,
-            "a rule says whom it is about: allow, limit or deny = [..], [\"all\"] for everybody",
+            "the rule does not name its clients: add allow, limit or deny = [..]; [\"all\"] means all clients",
         )
     })?;
     rule.allow = verb != "deny";
@@ -146,12 +148,12 @@ fn rule(
             Some(RequestRate { per_second, burst: burst.unwrap_or(per_second.div_ceil(100)) })
         }
         ("limit", None, _) => {
-            let problem = "a rule with limit has requests = N, the number in a second of each client, and may have \
-                           burst = N";
+            let problem = "a rule with limit needs requests = N, the number of requests per second of each client, and \
+                           can have burst = N";
             return Err(source.error(at, problem));
         }
         (_, None, None) => None,
-        _ => return Err(source.error(at, "only a rule with limit has requests and burst")),
+        _ => return Err(source.error(at, "only a rule with limit can have requests and burst")),
     };
     Ok(rule)
 }
@@ -159,7 +161,7 @@ fn rule(
 /// Reads a number of requests.
 fn count(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<u32, ConfigError> {
     match source.number(value, MOST_REQUESTS)? {
-        0 => Err(source.error(value.span().start, "a number from 1 on is wanted")),
+        0 => Err(source.error(value.span().start, "expected a number, 1 or greater")),
         number => Ok(number as u32),
     }
 }
@@ -168,7 +170,7 @@ fn verdict(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<bool, Co
     match source.text(value)? {
         "allow" => Ok(true),
         "deny" => Ok(false),
-        _ => Err(source.error(value.span().start, "\"deny\" or \"allow\" is wanted")),
+        _ => Err(source.error(value.span().start, "expected \"deny\" or \"allow\"")),
     }
 }
 
@@ -181,7 +183,7 @@ fn texts(
         |value: &Spanned<DeValue<'_>>| Ok((source.text(value)?.to_owned(), value.span().start));
     match value.get_ref() {
         DeValue::Array(all) if all.is_empty() => {
-            let problem = "an empty list matches nothing: leave it out, or say \"all\"";
+            let problem = "an empty list matches nothing: omit it, or write \"all\"";
             Err(source.error(value.span().start, problem))
         }
         DeValue::Array(all) => all.iter().map(one).collect(),
@@ -223,7 +225,7 @@ mod tests {
         assert_eq!((rules.rules[1].allow, rules.rules[1].protected), (false, Some(false)));
         assert_eq!(
             rules.to_string(),
-            "2 access rules of oxorb.toml:1; what none of them matches is denied"
+            "2 access rules of oxorb.toml:1; requests that match none of them are denied"
         );
     }
 
@@ -268,11 +270,11 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_line() {
         for (text, part) in [
-            ("[access]\n", "oxorb.toml:1: default has to be said"),
+            ("[access]\n", "oxorb.toml:1: default is missing"),
             ("[access]\ndefault = \"maybe\"\n", "oxorb.toml:2: \"deny\" or \"allow\""),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nobject = \"a\"\n",
-                "oxorb.toml:4: a rule says whom",
+                "oxorb.toml:4: the rule does not name its clients",
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"somewhere\"\n",
@@ -284,7 +286,7 @@ mod tests {
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"all\"\ndeny = \"all\"\n",
-                "only one of these",
+                "only one of allow",
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"all\"\ncolour = 1\n",
@@ -292,11 +294,11 @@ mod tests {
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nlimit = \"all\"\n",
-                "oxorb.toml:4: a rule with limit has requests",
+                "oxorb.toml:4: a rule with limit needs requests",
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nlimit = \"all\"\nrequests = 0\n",
-                "oxorb.toml:5: a number from 1 on",
+                "oxorb.toml:5: a number, 1 or greater",
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"all\"\nrequests = 9\n",

@@ -84,7 +84,7 @@ impl Configuration {
             origin: format!("personality {name}"),
             line: None,
             problem: format!(
-                "there is none of this name; there are {names}, and your own by file name"
+                "there is no such personality; the built-in ones are {names}, and a file name selects another one"
             ),
         })
     }
@@ -306,10 +306,10 @@ fn endless(files: &[PathBuf], circle: bool) -> String {
     let names = names.join(", ");
     match circle {
         true => format!(
-            "is a personality of itself, through {names}; remove `personality` from one of them"
+            "is its own personality, through {names}; remove `personality` from one of them"
         ),
         false => format!(
-            "is the personality of too many files, at most {MAX_FILES} are put over each other: {names}; join some of them"
+            "is the personality of too many files, at most {MAX_FILES} can be combined: {names}; join some of them"
         ),
     }
 }
@@ -346,16 +346,19 @@ impl<'s> Source<'s> {
     pub(crate) fn unknown<K: AsRef<str>>(&self, key: &Spanned<K>, known: &[&str]) -> ConfigError {
         let name = key.get_ref().as_ref();
         let known = known.join(", ");
-        self.error(key.span().start, format!("nothing is called `{name}` here; there are {known}"))
+        self.error(
+            key.span().start,
+            format!("there is no entry `{name}` here; expected one of {known}"),
+        )
     }
 
     pub(crate) fn text<'v>(&self, value: &'v Spanned<DeValue<'_>>) -> Result<&'v str, ConfigError> {
-        let wrong = || self.error(value.span().start, "a text in quotes is wanted");
+        let wrong = || self.error(value.span().start, "expected a text in quotes");
         value.get_ref().as_str().ok_or_else(wrong)
     }
 
     pub(crate) fn yes_or_no(&self, value: &Spanned<DeValue<'_>>) -> Result<bool, ConfigError> {
-        let wrong = || self.error(value.span().start, "true or false is wanted");
+        let wrong = || self.error(value.span().start, "expected true or false");
         value.get_ref().as_bool().ok_or_else(wrong)
     }
 
@@ -363,7 +366,7 @@ impl<'s> Source<'s> {
         &self,
         value: &'v Spanned<DeValue<'i>>,
     ) -> Result<&'v DeTable<'i>, ConfigError> {
-        let wrong = || self.error(value.span().start, "a table is wanted");
+        let wrong = || self.error(value.span().start, "expected a table");
         value.get_ref().as_table().ok_or_else(wrong)
     }
 
@@ -377,7 +380,7 @@ impl<'s> Source<'s> {
             .as_integer()
             .and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok());
         let wrong = || {
-            let range = format!("a number from 0 to {most} is wanted");
+            let range = format!("expected a number from 0 to {most}");
             self.error(value.span().start, range)
         };
         read.filter(|number| *number <= most).ok_or_else(wrong)
@@ -391,7 +394,7 @@ impl<'s> Source<'s> {
             DeValue::Integer(_) => self.number(value, u64::MAX).map(|number| number.to_string()),
             _ => Err(self.error(
                 value.span().start,
-                "a text, a number, true or false is wanted, or several in brackets",
+                "a text, a number, expected true or false, or several in brackets",
             )),
         }
     }

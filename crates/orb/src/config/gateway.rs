@@ -137,7 +137,7 @@ fn callbacks(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<Access
     match read {
         Ok(access) if !access.refuses_others() => Err(source.error(
             value.span().start,
-            "no rule allows anything; write \"allow NETWORK\", or leave `callbacks` out to call no client",
+            "no rule allows any address; write \"allow NETWORK\", or omit `callbacks` to call no client",
         )),
         Ok(access) => Ok(access),
         Err(error) => Err(source.error(value.span().start, error.to_string())),
@@ -148,7 +148,7 @@ fn unknown(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<UnknownT
     match source.text(value)? {
         "search" => Ok(UnknownTypes::Search),
         "refuse" => Ok(UnknownTypes::Refuse),
-        _ => Err(source.error(value.span().start, "\"search\" or \"refuse\" is wanted")),
+        _ => Err(source.error(value.span().start, "expected \"search\" or \"refuse\"")),
     }
 }
 
@@ -204,15 +204,15 @@ mod tests {
     #[test]
     fn mistakes_have_their_lines() {
         for (text, error) in [
-            ("key = 1", "g.toml:1: a text in quotes is wanted"),
-            ("\ncalbacks = \"allow all\"", "g.toml:2: nothing is called `calbacks` here"),
-            ("callbacks = \"\"", "g.toml:1: no rule allows anything"),
-            ("callbacks = \"deny 192.0.2.13\"", "g.toml:1: no rule allows anything"),
-            ("callbacks = \"permit all\"", "g.toml:1: \"permit all\": a rule begins with"),
-            ("unknown = \"pass\"", "g.toml:1: \"search\" or \"refuse\" is wanted"),
-            ("[outside]\nlisten = \"iiop://:1\"", "g.toml:2: nothing is called `listen` here"),
+            ("key = 1", "g.toml:1: expected a text in quotes"),
+            ("\ncalbacks = \"allow all\"", "g.toml:2: there is no entry `calbacks` here"),
+            ("callbacks = \"\"", "g.toml:1: no rule allows any address"),
+            ("callbacks = \"deny 192.0.2.13\"", "g.toml:1: no rule allows any address"),
+            ("callbacks = \"permit all\"", "g.toml:1: \"permit all\": a rule must begin with"),
+            ("unknown = \"pass\"", "g.toml:1: expected \"search\" or \"refuse\""),
+            ("[outside]\nlisten = \"iiop://:1\"", "g.toml:2: there is no entry `listen` here"),
             ("[objects.A]\ninterface = \"IDL:A:1.0\"", "g.toml:1: A has no `reference`"),
-            ("[objects.A]\nurl = \"\"", "g.toml:2: nothing is called `url` here"),
+            ("[objects.A]\nurl = \"\"", "g.toml:2: there is no entry `url` here"),
             ("[inside", "g.toml:1: "),
         ] {
             let refused = GatewayFile::parse(text, "g.toml").unwrap_err().to_string();

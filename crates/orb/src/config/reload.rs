@@ -19,8 +19,7 @@ pub(crate) fn reload_access_rules(orb: &oxorb_core::Orb) -> Result<(), ConfigErr
         None => Err(ConfigError {
             origin: "-ORBAccessRules".to_owned(),
             line: None,
-            problem: "names no file; only rules from a file of this setting can be read again"
-                .to_owned(),
+            problem: "does not name a file; only rules from a file can be read again".to_owned(),
         }),
     };
     match &read {

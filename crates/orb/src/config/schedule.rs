@@ -35,7 +35,7 @@ pub(crate) fn read(
     }
     let path = table.get("table").ok_or_else(|| {
         let problem =
-            "a schedule has a table: the file that `oxorb sched emit --language json` wrote";
+            "a schedule needs a table: the file that `oxorb sched emit --language json` wrote";
         source.error(at, problem)
     })?;
     let place = path.span().start;
@@ -53,9 +53,9 @@ pub(crate) fn read(
 fn read_modules(source: &Source<'_>, table: &DeTable<'_>) -> Result<Modules, ConfigError> {
     let mut modules = Modules::default();
     for (key, value) in table {
-        let one_of = |known: &str| source.error(value.span().start, format!("{known} is wanted"));
+        let one_of = |known: &str| source.error(value.span().start, format!("expected {known}"));
         let count = || match source.number(value, MOST)? {
-            0 => Err(one_of("a number from 1 on")),
+            0 => Err(one_of("a number, 1 or greater")),
             number => Ok(number as usize),
         };
         match key.get_ref().as_ref() {
@@ -144,7 +144,7 @@ impl File {
             None if fixed => DispatchModel::Band,
             None => {
                 return Err(
-                    "it has queues by deadline or laxity and does not name the dispatching model that was analysed; make \
+                    "it has queues by deadline or laxity, but does not name the analysed dispatching model; generate \
                      it again with `oxorb sched emit --language json`"
                         .into(),
                 );
@@ -186,7 +186,7 @@ impl Level {
                 "laxity" => Dispatching::Laxity,
                 other => {
                     return Err(format!(
-                        "{other:?} is no order of a queue; there are static, deadline and laxity"
+                        "{other:?} is not an order of a queue; expected static, deadline or laxity"
                     ));
                 }
             },

@@ -12,9 +12,9 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     let file = File::open(path).map_err(failed)?;
     file.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
     match text.len() as u64 > LARGEST {
-        true => Err(format!(
-            "is larger than {LARGEST} octets, the most that is read; name a file of settings"
-        )),
+        true => {
+            Err(format!("is larger than the limit of {LARGEST} octets; specify a file of settings"))
+        }
         // Remove the byte order mark that some editors write at the beginning of a file.
         false => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
     }

@@ -45,7 +45,8 @@ const KNOWN_OF_LANE: [&str; 11] = [
     "scheduling",
 ];
 const KNOWN_OF_RATE: [&str; 5] = ["name", "hz", "period", "threads", "cpu"];
-const CONCURRENCIES: &str = "\"reactive\", \"leader-followers\", \"worker-pool\", \"thread-per-request\" or \"thread-per-connection\" is wanted";
+const CONCURRENCIES: &str = "expected \"reactive\", \"leader-followers\", \"worker-pool\", \"thread-per-request\" or \
+                             \"thread-per-connection\"";
 
 /// Reads the table of one threadpool; `at` is the position for errors about the whole table.
 pub(crate) fn read(
@@ -81,7 +82,7 @@ pub(crate) fn read(
             Threadpool::new(threads).dynamic_threads(dynamic.unwrap_or(0))
         }
         _ => {
-            let one = "a threadpool has lanes, rates or threads, and only one of these";
+            let one = "a threadpool can have only one of lanes, rates and threads";
             return Err(source.error(at, one));
         }
     };
@@ -128,7 +129,7 @@ fn read_serving(
     let at = value.span().start;
     match text {
         "reactive" if pool.lanes().iter().any(|lane| lane.static_threads != 1) => {
-            Err(source.error(at, "\"reactive\" is one thread, or one for each lane"))
+            Err(source.error(at, "\"reactive\" requires one thread, or one for each lane"))
         }
         "reactive" | "leader-followers" => Ok(Serving::Reader),
         "worker-pool" => Ok(Serving::Queue),
@@ -143,7 +144,7 @@ fn read_rates(
     rates: &Spanned<DeValue<'_>>,
 ) -> Result<Vec<RateGroup>, ConfigError> {
     let at = rates.span().start;
-    let wrong = || source.error(at, "rates are written as [[threadpool.NAME.rate]]");
+    let wrong = || source.error(at, "rates must be written as [[threadpool.NAME.rate]]");
     let rates = rates.get_ref().as_array().ok_or_else(wrong)?;
     rates.iter().map(|rate| read_rate(source, rate)).collect()
 }
@@ -170,11 +171,13 @@ fn read_rate(source: &Source<'_>, rate: &Spanned<DeValue<'_>>) -> Result<RateGro
             RateGroup::every(Duration::from_micros(micros), threads)
         }
         _ => {
-            return Err(source.error(at, "a rate has hz, or a period in microseconds"));
+            return Err(source.error(at, "a rate needs hz, or a period in microseconds"));
         }
     };
     if group.period.is_zero() {
-        return Err(source.error(at, "a rate has hz, or a period in microseconds, above 0"));
+        return Err(
+            source.error(at, "a rate needs hz, or a period in microseconds, greater than 0")
+        );
     }
     if let Some(cpu) = table.get("cpu") {
         group = group.cpu(source.number(cpu, u16::MAX.into())? as usize);
@@ -187,7 +190,7 @@ fn read_lanes(
     lanes: &Spanned<DeValue<'_>>,
 ) -> Result<Vec<ThreadpoolLane>, ConfigError> {
     let at = lanes.span().start;
-    let wrong = || source.error(at, "lanes are written as [[threadpool.NAME.lane]]");
+    let wrong = || source.error(at, "lanes must be written as [[threadpool.NAME.lane]]");
     let lanes = lanes.get_ref().as_array().ok_or_else(wrong)?;
     lanes.iter().map(|lane| read_lane(source, lane)).collect()
 }
@@ -207,7 +210,7 @@ fn read_lane(
         source.text(name)?;
     }
     let priority = table.get("priority");
-    let priority = priority.ok_or_else(|| source.error(at, "a lane has a priority"))?;
+    let priority = priority.ok_or_else(|| source.error(at, "a lane needs a priority"))?;
     let priority = source.number(priority, i16::MAX as u64)?;
     let priority = Priority::new(priority as i16).expect("checked just now");
     let threads = match table.get("threads") {
@@ -233,7 +236,12 @@ fn read_lane(
     }
     if let Some(rate) = table.get("pacing") {
         let octets = NonZeroU64::new(source.number(rate, u32::MAX.into())?);
-        let wrong = || source.error(rate.span().start, "a lane sends 1 octet a second or more");
+        let wrong = || {
+            source.error(
+                rate.span().start,
+                "the pacing of a lane must be at least 1 octet per second",
+            )
+        };
         read = read.pacing(octets.ok_or_else(wrong)?);
     }
     if let Some(device) = table.get("napi") {
@@ -256,10 +264,10 @@ fn read_front(
         return Err(source.unknown(key, &KNOWN));
     }
     let (Some(endpoint), Some(by)) = (table.get("endpoint"), table.get("by")) else {
-        let wanted = "a front is { endpoint = \"iiop://:PORT\", by = \"mark\" }";
+        let wanted = "a front must have the form { endpoint = \"iiop://:PORT\", by = \"mark\" }";
         return Err(source.error(value.span().start, wanted));
     };
-    let wrong = || source.error(by.span().start, "\"mark\" or \"processor\" is wanted");
+    let wrong = || source.error(by.span().start, "expected \"mark\" or \"processor\"");
     let steering = Steering::parse(source.text(by)?).ok_or_else(wrong)?;
     Ok((source.text(endpoint)?.to_owned(), steering))
 }
@@ -279,8 +287,8 @@ fn read_scheduling(
         "SCHED_OTHER" => SchedulingClass::Other,
         "SCHED_IDLE" => SchedulingClass::Idle,
         _ => {
-            let wanted = "\"SCHED_FIFO\", \"SCHED_RR\", \"SCHED_OTHER\", \"SCHED_IDLE\" or, for SCHED_DEADLINE, \
-                          { runtime = 2000, deadline = 10000, period = 20000 } in microseconds is wanted";
+            let wanted = "expected \"SCHED_FIFO\", \"SCHED_RR\", \"SCHED_OTHER\", \"SCHED_IDLE\" or, for \
+                          SCHED_DEADLINE, { runtime = 2000, deadline = 10000, period = 20000 } in microseconds";
             return Err(source.error(at, wanted));
         }
     };
@@ -303,7 +311,7 @@ fn read_reservation(
     };
     let (Some(runtime), Some(period)) = (time("runtime")?, time("period")?) else {
         let wanted =
-            "a reservation has a runtime and a period, in microseconds, and may have a deadline";
+            "a reservation needs a runtime and a period, in microseconds, and can have a deadline";
         return Err(source.error(at, wanted));
     };
     Ok(Reservation { runtime, deadline: time("deadline")?.unwrap_or(period), period })
@@ -314,10 +322,12 @@ fn read_buffers(
     table: &DeTable<'_>,
     at: usize,
 ) -> Result<MessageBuffers, ConfigError> {
-    let number = |name: &str, most: u64| match table.get(name) {
-        Some(value) => source.number(value, most).map(|number| number as usize),
-        None => Err(source.error(at, "message buffers are { connections = N, octets = N }")),
-    };
+    let number =
+        |name: &str, most: u64| match table.get(name) {
+            Some(value) => source.number(value, most).map(|number| number as usize),
+            None => Err(source
+                .error(at, "message buffers must have the form { connections = N, octets = N }")),
+        };
     if let Some(key) =
         table.keys().find(|key| !["connections", "octets"].contains(&key.get_ref().as_ref()))
     {
@@ -359,8 +369,6 @@ fn read_order(
         "arrival" => Ok(QueueOrder::Arrival),
         "urgency" => Ok(QueueOrder::Urgency),
         "rate" => Ok(QueueOrder::Rate),
-        _ => {
-            Err(source.error(value.span().start, "\"arrival\", \"urgency\" or \"rate\" is wanted"))
-        }
+        _ => Err(source.error(value.span().start, "expected \"arrival\", \"urgency\" or \"rate\"")),
     }
 }

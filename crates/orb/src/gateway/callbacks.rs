@@ -80,7 +80,9 @@ fn has_only_iiop(ior: &Ior) -> bool {
 fn check(callbacks: &Access, profile: &IiopProfile) -> Result<(), String> {
     for endpoint in addresses(profile) {
         let Ok(address) = endpoint.host.parse::<IpAddr>() else {
-            return Err(format!("{endpoint} is a name, and `callbacks` permits addresses only"));
+            return Err(format!(
+                "{endpoint} is a host name, but `callbacks` permits only addresses"
+            ));
         };
         let address = address.to_canonical();
         if address.is_unspecified() || address.is_multicast() {

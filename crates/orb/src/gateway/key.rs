@@ -52,7 +52,7 @@ impl SigningKey {
     pub fn from_octets(octets: &[u8]) -> Result<SigningKey, Error> {
         if octets.len() < LENGTH {
             let problem =
-                format!("it has {} octets, and at least {LENGTH} are needed", octets.len());
+                format!("it has {} octets, but at least {LENGTH} are needed", octets.len());
             return Err(Error::Key(problem));
         }
         Ok(SigningKey(hmac::Key::new(hmac::HMAC_SHA256, octets)))

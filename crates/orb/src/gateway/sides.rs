@@ -167,7 +167,7 @@ impl Sides {
         };
         if reference.iiop_profiles().any(is_own) {
             let reason =
-                "it has an address of the gateway, and a key that the gateway did not make";
+                "it has an address of the gateway, but a key that the gateway did not create";
             return Fate::Refused(reason.to_owned());
         }
         if size(reference) > MAX_REFERENCE {

@@ -149,8 +149,8 @@ fn a_file_with_a_mistake_changes_nothing() {
     let before = server.access_rules();
     for (text, line, problem) in [
         ("[access]\ndefault = \"allow\"\n[[access.rule]]\nallow = \"here\"\n", 4, "\"here\""),
-        ("[access]\ndefault = \"allow\"\nrules = 1\n", 3, "nothing is called `rules` here"),
-        ("[orb]\nMaxHeld = 3\n", 1, "nothing is called `orb` here; there are access"),
+        ("[access]\ndefault = \"allow\"\nrules = 1\n", 3, "there is no entry `rules` here"),
+        ("[orb]\nMaxHeld = 3\n", 1, "there is no entry `orb` here; expected one of access"),
         ("[access\n", 1, ""),
     ] {
         rules.write(text);
@@ -166,7 +166,7 @@ fn a_file_with_a_mistake_changes_nothing() {
     std::fs::remove_file(&rules.0).unwrap();
     let error = server.reload_access_rules().unwrap_err().to_string();
     assert!(error.contains("cannot be read"), "{error}");
-    lines.assert_has(LogLevel::Error, "the access rules that were read before stay in use");
+    lines.assert_has(LogLevel::Error, "the previous access rules stay in use");
     assert_denied(ping(&object, 1));
     assert_eq!(server.access_rules(), before);
     rules.write(ALLOWED);
@@ -212,7 +212,7 @@ fn a_file_with_a_mistake_is_an_error_of_the_start() {
     let rules = Rules::new("start", "[access]\n");
     let args = ["server", "-ORBAccessRules", &rules.0.display().to_string()].map(String::from);
     let error = transport::builder().args(args).build().unwrap_err().to_string();
-    assert!(error.contains(&format!("{}: default has to be said", rules.line(1))), "{error}");
+    assert!(error.contains(&format!("{}: default is missing", rules.line(1))), "{error}");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn rules_of_a_configuration_file_are_not_read_again() {
     let orb = orb.build().unwrap();
     assert_eq!(orb.access_rules().unwrap().rules.len(), 1, "those of the later file");
     let error = orb.reload_access_rules().unwrap_err().to_string();
-    assert!(error.starts_with("-ORBAccessRules: names no file"), "{error}");
+    assert!(error.starts_with("-ORBAccessRules: does not name a file"), "{error}");
     orb.shutdown(true).unwrap();
 }
 

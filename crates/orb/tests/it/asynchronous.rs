@@ -396,7 +396,7 @@ fn answers_call_back_in_another_thread_whatever_they_are() {
     running.then(move |answer| failed.send(answer.map(|()| 0)).unwrap());
     until_hanging(&object);
     client.shutdown(true).unwrap();
-    assert!(answered.recv().unwrap().is_err(), "nobody waits for ever");
+    assert!(answered.recv().unwrap().is_err(), "nobody waits forever");
 
     // After the shutdown of the ORB, a call fails at once.
     let late = answers.clone();

@@ -88,7 +88,7 @@ fn octets_of_a_reply_that_are_no_text_are_named() {
     let text = std::thread::spawn(move || refused.to_string()).join().unwrap();
     assert!(
         text.ends_with(
-            "octet 0xe9 (octet 4 of the text) is no character of UTF-8, the code set in use"
+            "octet 0xe9 (octet 4 of the text) is not a character of UTF-8, the code set in use"
         ),
         "{text}"
     );

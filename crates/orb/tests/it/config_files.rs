@@ -48,7 +48,7 @@ fn a_file_is_no_personality_of_itself() {
     put("one.toml", &path("other.toml"));
     put("other.toml", &path("below/../one.toml"));
     for name in ["own.toml", "one.toml"] {
-        let wanted = format!("{name}: is a personality of itself");
+        let wanted = format!("{name}: is its own personality");
         let error = Configuration::read(path(name).as_ref()).unwrap_err().to_string();
         assert!(error.contains(&wanted), "{error}");
         let error = problem(&format!("personality = {:?}\n", path(name)));
@@ -89,47 +89,47 @@ fn what_is_wrong_is_said_with_its_place() {
         ("[orb]\n\nMaxHeld = \"many\"\n", "x.toml:3: MaxHeld = many: expected a number"),
         (
             "[orb]\nMaxHelt = 3\n",
-            "x.toml:2: MaxHelt = 3: no such option; did you mean -ORBMaxHeld?",
+            "x.toml:2: MaxHelt = 3: there is no such option; did you mean -ORBMaxHeld?",
         ),
         (
             "[orb]\nMaxHeld = 1.5\n",
-            "x.toml:2: a text, a number, true or false is wanted, or several in brackets",
+            "x.toml:2: a text, a number, expected true or false, or several in brackets",
         ),
-        ("[orb]\nMaxHeld = -1\n", "x.toml:2: a number from 0 to 18446744073709551615 is wanted"),
+        ("[orb]\nMaxHeld = -1\n", "x.toml:2: expected a number from 0 to 18446744073709551615"),
         (
             "\n[obr]\n",
-            "x.toml:2: nothing is called `obr` here; there are personality, orb, threadpool, schedule, access",
+            "x.toml:2: there is no entry `obr` here; expected one of personality, orb, threadpool, schedule, access",
         ),
-        ("orb = 3\n", "x.toml:1: a table is wanted"),
+        ("orb = 3\n", "x.toml:1: expected a table"),
         (
             "personality = \"bold\"\n",
-            "personality bold: there is none of this name; there are avionics, imaging, general, tao, and your own by file name",
+            "personality bold: there is no such personality; the built-in ones are avionics, imaging, general, tao, and a file name selects another one",
         ),
         (
             "[threadpool.a]\n",
-            "x.toml:1: a threadpool has lanes, rates or threads, and only one of these",
+            "x.toml:1: a threadpool can have only one of lanes, rates and threads",
         ),
         (
             "[threadpool.a]\nthreads = 1\nthreds = 2\n",
-            "x.toml:3: nothing is called `threds` here; there are lane, front, rate, concurrency, reactor, threads, dynamic, borrowing, stack_size, buffering, message_buffers, value_arena",
+            "x.toml:3: there is no entry `threds` here; expected one of lane, front, rate, concurrency, reactor, threads, dynamic, borrowing, stack_size, buffering, message_buffers, value_arena",
         ),
-        ("[[threadpool.a.lane]]\nthreads = 2\n", "x.toml:1: a lane has a priority"),
+        ("[[threadpool.a.lane]]\nthreads = 2\n", "x.toml:1: a lane needs a priority"),
         (
             "[[threadpool.a.lane]]\npriority = 40000\n",
-            "x.toml:2: a number from 0 to 32767 is wanted",
+            "x.toml:2: expected a number from 0 to 32767",
         ),
         (
             "[threadpool.a]\nthreads = 2\n[[threadpool.a.rate]]\nhz = 2\n",
-            "x.toml:1: a threadpool has lanes, rates or threads, and only one of these",
+            "x.toml:1: a threadpool can have only one of lanes, rates and threads",
         ),
         (
             "[threadpool.a]\nthreads = 2\nconcurrency = \"reactive\"\n",
-            "x.toml:3: \"reactive\" is one thread, or one for each lane",
+            "x.toml:3: \"reactive\" requires one thread, or one for each lane",
         ),
         (
             "[threadpool.a]\nthreads = 2\nconcurrency = \"pool\"\n",
-            "x.toml:3: \"reactive\", \"leader-followers\", \"worker-pool\", \"thread-per-request\" or \
-             \"thread-per-connection\" is wanted",
+            "x.toml:3: expected \"reactive\", \"leader-followers\", \"worker-pool\", \"thread-per-request\" or \
+             \"thread-per-connection\"",
         ),
         (
             "[threadpool.a]\nthreads = 2\nreactor = \"busy-poll\"\n",
@@ -137,53 +137,53 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "[[threadpool.a.rate]]\nhz = 5\nperiod = 7\n",
-            "x.toml:1: a rate has hz, or a period in microseconds",
+            "x.toml:1: a rate needs hz, or a period in microseconds",
         ),
         (
             "[[threadpool.a.rate]]\nhz = 0\n",
-            "x.toml:1: a rate has hz, or a period in microseconds, above 0",
+            "x.toml:1: a rate needs hz, or a period in microseconds, greater than 0",
         ),
         (
             "[[threadpool.a.lane]]\npriority = 1\ndscp = 64\n",
-            "x.toml:3: a number from 0 to 63 is wanted",
+            "x.toml:3: expected a number from 0 to 63",
         ),
         (
             "[threadpool.a]\nthreads = 2\nmessage_buffers = { octets = 4096 }\n",
-            "x.toml:3: message buffers are { connections = N, octets = N }",
+            "x.toml:3: message buffers must have the form { connections = N, octets = N }",
         ),
         (
             "[threadpool.a]\nfront = { endpoint = \"iiop://:1\" }\n[[threadpool.a.lane]]\npriority = 1\n",
-            "x.toml:2: a front is { endpoint = \"iiop://:PORT\", by = \"mark\" }",
+            "x.toml:2: a front must have the form { endpoint = \"iiop://:PORT\", by = \"mark\" }",
         ),
         (
             "[threadpool.a]\nfront = { endpoint = \"iiop://:1\", by = \"hash\" }\n[[threadpool.a.lane]]\npriority = 1\n",
-            "x.toml:2: \"mark\" or \"processor\" is wanted",
+            "x.toml:2: expected \"mark\" or \"processor\"",
         ),
         (
             "[[threadpool.a.lane]]\npriority = 1\npacing = 0\n",
-            "x.toml:3: a lane sends 1 octet a second or more",
+            "x.toml:3: the pacing of a lane must be at least 1 octet per second",
         ),
         (
             "[[threadpool.a.lane]]\npriority = 1\nsocket_priority = 7\n",
-            "x.toml:3: a number from 0 to 6 is wanted",
+            "x.toml:3: expected a number from 0 to 6",
         ),
         (
             "[[threadpool.a.lane]]\npriority = 1\nscheduling = \"FIFO\"\n",
-            "x.toml:3: \"SCHED_FIFO\", \"SCHED_RR\", \"SCHED_OTHER\", \"SCHED_IDLE\" or, for SCHED_DEADLINE, \
-             { runtime = 2000, deadline = 10000, period = 20000 } in microseconds is wanted",
+            "x.toml:3: expected \"SCHED_FIFO\", \"SCHED_RR\", \"SCHED_OTHER\", \"SCHED_IDLE\" or, for SCHED_DEADLINE, \
+             { runtime = 2000, deadline = 10000, period = 20000 } in microseconds",
         ),
         (
             "[[threadpool.a.lane]]\npriority = 1\nscheduling = { runtime = 5 }\n",
-            "x.toml:3: a reservation has a runtime and a period, in microseconds, and may have a deadline",
+            "x.toml:3: a reservation needs a runtime and a period, in microseconds, and can have a deadline",
         ),
         (
             "[[threadpool.a.lane]]\npriority = 1\nscheduling = { budget = 5 }\n",
-            "x.toml:3: nothing is called `budget` here; there are runtime, deadline, period",
+            "x.toml:3: there is no entry `budget` here; expected one of runtime, deadline, period",
         ),
-        ("[threadpool.a]\nthreads = 2\nborrowing = 1\n", "x.toml:3: true or false is wanted"),
+        ("[threadpool.a]\nthreads = 2\nborrowing = 1\n", "x.toml:3: expected true or false"),
         (
             "[threadpool.a]\nthreads = 2\nbuffering = { request = 1 }\n",
-            "x.toml:3: nothing is called `request` here; there are requests, octets, order, drop",
+            "x.toml:3: there is no entry `request` here; expected one of requests, octets, order, drop",
         ),
     ];
     for (text, expected) in cases {
@@ -290,19 +290,19 @@ fn a_schedule_is_read_with_its_table() {
     assert_eq!((row.os_priority, row.deadline), (98, 4_000));
 
     for (text, expected) in [
-        ("[schedule]\nmeasure = true\n", "a schedule has a table"),
+        ("[schedule]\nmeasure = true\n", "a schedule needs a table"),
         ("[schedule]\ntable = \"no.json\"\n", "no.json: cannot be read"),
         (
             "[schedule]\ntable = \"table.json\"\nmodules = { capacity = 0 }\n",
-            "oxorb.toml:3: a number from 1 on is wanted",
+            "oxorb.toml:3: expected a number, 1 or greater",
         ),
         (
             "[schedule]\ntable = \"table.json\"\nmodules = { missed = \"never\" }\n",
-            "\"run\", \"demote\" or \"drop\" is wanted",
+            "expected \"run\", \"demote\" or \"drop\"",
         ),
         (
             "[schedule]\ntable = \"table.json\"\nmodules = { size = 1 }\n",
-            "nothing is called `size` here",
+            "there is no entry `size` here",
         ),
     ] {
         let told = write(text).unwrap_err().to_string();
@@ -310,15 +310,15 @@ fn a_schedule_is_read_with_its_table() {
     }
     for (from, to, expected) in [
         ("\"HIGH\"", "\"HUGE\"", "the criticality of nav::Display::show"),
-        ("laxity", "chance", "\"chance\" is no order of a queue"),
-        ("\"band\"", "\"bond\"", "no dispatching model is called \"bond\""),
+        ("laxity", "chance", "\"chance\" is not an order of a queue"),
+        ("\"band\"", "\"bond\"", "there is no dispatching model \"bond\""),
         // R4: a schedule that cannot be enforced is refused, and so is a table that does not name
         // the model of the analysis.
         ("\"band\"", "\"urgency\"", "analysed with full preemption by laxity (model urgency)"),
         (
             "\"model\": \"band\",",
             "",
-            "does not name the dispatching model that was analysed; make it again with `oxorb sched emit",
+            "does not name the analysed dispatching model; generate it again with `oxorb sched emit",
         ),
         (
             "\"preemption_priority\": 0, \"sub",

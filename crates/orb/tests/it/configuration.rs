@@ -110,11 +110,11 @@ fn what_does_not_go_together_is_refused_with_the_reason() {
     };
     let lanes = "[[threadpool.a.lane]]\npriority = 1\n[[threadpool.a.lane]]\npriority = 2\n";
     assert!(said(lanes).starts_with(
-        "a threadpool with several lanes and -ORBSchedPolicy SCHED_OTHER do not go together: "
+        "a threadpool with several lanes and -ORBSchedPolicy SCHED_OTHER cannot be combined: "
     ));
     assert!(
         said("[orb]\nClientConnections = \"private\"\nOfferBiDirectionalGIOP = true\n")
-            .contains("do not go together")
+            .contains("cannot be combined")
     );
     assert_eq!(said("[orb]\nMaxHeld = \"x\"\n"), "FILE:2: MaxHeld = x: expected a number");
     assert_eq!(
@@ -143,7 +143,7 @@ fn a_configuration_file_of_omniorbs_is_read() {
     let said = refused.unwrap_err().to_string().replace(&file.path(), "FILE");
     assert_eq!(
         said,
-        "-ORBConfigFile FILE: FILE:2: -ORBsupportBootstrapAgent 1: say -ORBInitRef \
+        "-ORBConfigFile FILE: FILE:2: -ORBsupportBootstrapAgent 1: use -ORBInitRef \
          NameService=corbaloc::HOST:PORT/NameService"
     );
 }
@@ -158,7 +158,7 @@ fn options_of_other_orbs_that_are_ignored_are_logged() {
     let said = std::fs::read_to_string(&log.0).unwrap();
     assert!(
         said.ends_with(
-            "Z warn: -ORBId one is ignored: an ORB has no name; several may live in a process\n"
+            "Z warn: -ORBId one is ignored: an ORB has no name; a process can have several ORBs\n"
         ),
         "{said}"
     );

@@ -436,8 +436,8 @@ fn an_exception_with_a_code_of_the_omg_names_the_orb_that_raised_it() {
     };
     assert_eq!(
         told(orb_type::JACORB, minor::OMG | 99),
-        "NO_RESPONSE (minor OMG 99: the OMG has assigned no such code to NO_RESPONSE), completed NO; \
-         raised by JacORB, which gives the code a meaning of its own"
+        "NO_RESPONSE (minor OMG 99: the OMG has assigned no such code to NO_RESPONSE), completed NO; raised by JacORB, \
+         which defines its own meaning of the code"
     );
     assert_eq!(
         told(0x1234_5678, minor::OMG | 99),

@@ -269,7 +269,7 @@ fn damaged_packets_harm_nobody_and_an_association_ends() {
     assert!(poa.disassociate_reference_with_id(&group_there, another).is_err());
     let plain = server.string_to_object("corbaloc::h:1/k").unwrap();
     let refused = poa.associate_reference_with_id(&plain, "x");
-    assert!(refused.unwrap_err().to_string().contains("names no group"));
+    assert!(refused.unwrap_err().to_string().contains("does not name a group"));
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }

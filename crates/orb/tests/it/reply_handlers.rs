@@ -150,7 +150,7 @@ fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     }
     assert!((43..=44).contains(&(not_told(&client) - 1)));
     let said = events.lock().unwrap().pop().unwrap();
-    assert!(said.contains("256 answers wait for handlers there already"), "{said}");
+    assert!(said.contains("256 answers from there already wait for handlers"), "{said}");
     // Replies to other handlers are still delivered.
     let handler = Handler::new(&client);
     tell(&handler.object, &NOTED);

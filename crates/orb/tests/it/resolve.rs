@@ -282,7 +282,7 @@ fn names_are_asked_for_at_the_naming_service() {
         assert!(missing.contains("there is no \"second\" (NotFound)"), "{missing}");
     }
     let round = lost(&client, "corbaname:rir:#Far/round");
-    assert!(round.contains("from one context to another for ever"), "{round}");
+    assert!(round.contains("from one context to another forever"), "{round}");
     let nil = lost(&client, "corbaname:rir:#Pingers/none");
     assert!(nil.contains("nil reference"), "{nil}");
     let nobody = nowhere("").replace("corbaloc", "corbaname");

@@ -195,24 +195,24 @@ fn fronts_that_tell_lanes_not_apart_are_refused() {
     let lanes = || [lane(1, 1).dscp(10), lane(2, 1).dscp(46)];
     let at = "iiop://127.0.0.1:0";
     let cases = [
-        (Threadpool::new(1).front(at, Steering::Mark), "pools with lanes"),
+        (Threadpool::new(1).front(at, Steering::Mark), "pool with lanes"),
         (
             Threadpool::with_lanes([lane(1, 1).dscp(10), lane(2, 1).dscp(10)])
                 .front(at, Steering::Mark),
-            "another DSCP",
+            "a different DSCP",
         ),
         (
             Threadpool::with_lanes([lane(1, 1).cpu(0), lane(2, 1)]).front(at, Steering::Processor),
-            "processor of its own",
+            "a different processor for each lane",
         ),
         (
             Threadpool::with_lanes(lanes()).front("iiop://a,b", Steering::Mark),
-            "2 endpoints are named",
+            "2 endpoints are specified",
         ),
         (Threadpool::with_lanes(lanes()).front("nothing", Steering::Mark), "nothing"),
         (
             Threadpool::with_lanes(lanes()).front("uiop:///tmp/oxorb-front", Steering::Mark),
-            "TCP alone",
+            "only endpoints of TCP",
         ),
         (
             Threadpool::with_lanes(lanes()).front(taken, Steering::Mark),

@@ -79,7 +79,7 @@ fn combinations_are_as_the_table_says() {
         (&[propagated(5), bands(&[(0, 9), (10, 99)])], None),
         (&[declared(5), bands(&[(0, 9), (10, 99)])], None),
         (&[propagated(500), bands(&[(0, 9)])], None),
-        (&[propagated(5), bands(&[])], Some((1, "no band in the list"))),
+        (&[propagated(5), bands(&[])], Some((1, "the list contains no band"))),
         (&[propagated(5), bands(&[(9, 0)])], Some((1, "low to high"))),
         (&[propagated(5), bands(&[(-1, 9)])], Some((1, "low to high"))),
         (&[other, bands(&[(6, 9)]), declared(5)], Some((1, "lies in no band"))),

@@ -112,8 +112,8 @@ impl DatagramAcceptor {
                 return Ok(None);
             }
             let why = format!(
-                "{} sources have sent within a second, as many as are heard at a time (option sources= of the endpoint): what \
-                 others send is dropped",
+                "{} sources have sent within a second, which is the limit (option sources= of the endpoint): datagrams \
+                 of other sources are dropped",
                 self.place.sources
             );
             let peer = canonical(came.source).to_string();
@@ -291,10 +291,11 @@ fn candidates(place: &Place) -> io::Result<Vec<(SocketAddr, bool)>> {
 fn advice(error: &io::Error) -> Option<&'static str> {
     Some(match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "another process hears datagrams there: stop it, or choose another port (0 lets the system choose)"
+            "another process receives datagrams there: stop it, or choose another port (0 lets the system choose)"
         }
         io::ErrorKind::AddrNotAvailable => {
-            "no interface of this host has that address: choose one of its own, or leave the host empty for all"
+            "no interface of this host has that address: choose an address of this host, or leave the host empty for \
+             all"
         }
         io::ErrorKind::PermissionDenied => {
             "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE): choose a higher port"

@@ -280,8 +280,8 @@ impl DatagramLink {
             error: Oversized {
                 octets,
                 most: self.session.most(),
-                advice: "send less at a time, let the server take larger datagrams (option max= of its endpoint diop://), or \
-                         give the object an IIOP endpoint, too",
+                advice: "send less data per request, let the server accept larger datagrams (option max= of its \
+                         endpoint diop://), or add an IIOP endpoint to the server",
             }
             .into(),
         }

@@ -79,17 +79,19 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
         let (one, more) = part.split('&');
         rest = more;
         let (name, Some(value)) = one.split('=') else {
-            return Err(one.error("an option is written name=value"));
+            return Err(one.error("an option must have the form NAME=VALUE"));
         };
         match name.text() {
             MAX => {
                 let most = oxorb_sys::datagram::MOST_OCTETS;
-                model.most = number(value, LEAST_MOST..=most)
-                    .ok_or_else(|| value.error("a datagram takes 512 to 65507 octets"))?;
+                model.most = number(value, LEAST_MOST..=most).ok_or_else(|| {
+                    value.error("the size of a datagram must be from 512 to 65507 octets")
+                })?;
             }
             SOURCES => {
-                model.sources = number(value, 1..=MOST_SOURCES)
-                    .ok_or_else(|| value.error("an endpoint hears 1 to 4096 sources"))?;
+                model.sources = number(value, 1..=MOST_SOURCES).ok_or_else(|| {
+                    value.error("the number of sources of an endpoint must be from 1 to 4096")
+                })?;
             }
             PUBLISHED if !value.text().is_empty() => {
                 // The option has the same syntax as TCP's, so TCP parses it.

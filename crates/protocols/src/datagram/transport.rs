@@ -49,7 +49,7 @@ pub(crate) fn to_tcp(address: &Address) -> Option<(Address, usize)> {
 }
 
 fn foreign(to: &Address) -> io::Error {
-    let problem = format!("{to} is no address of datagrams");
+    let problem = format!("{to} is not an address of datagrams");
     io::Error::new(io::ErrorKind::InvalidInput, problem)
 }
 
@@ -69,7 +69,10 @@ impl Transport for Udp {
     ) -> Result<Vec<Endpoint>, EndpointError> {
         match notation {
             Notation::Url => place::url(text),
-            Notation::Colon => Err(text.error("omniORB has no datagrams: write diop://HOST:PORT")),
+            Notation::Colon => Err(text.error(
+                "omniORB's form of endpoints does not support datagrams: write \
+                                               diop://HOST:PORT",
+            )),
         }
     }
 

@@ -90,9 +90,9 @@ pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
     let mut octets = [0; OCTETS + 1];
     let (count, [descriptor, rooms]) = unix::peek_descriptors(socket, &mut octets)?;
     let sizes = read(&octets[..count.min(OCTETS)], max).map_err(|why| refused(&why))?;
-    let descriptor = descriptor.ok_or_else(|| refused("no memory came with the greeting"))?;
+    let descriptor = descriptor.ok_or_else(|| refused("the greeting contains no memory"))?;
     if rooms.is_some() && sizes.blocks == 0 {
-        return Err(refused("rooms came with the greeting, and no blocks"));
+        return Err(refused("the greeting contains rooms, but no blocks"));
     }
     let received = Received {
         rooms: rooms.map(|rooms| View::open(rooms, sizes.blocks)).transpose()?,
@@ -101,7 +101,7 @@ pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
     };
     let _ = unix::refuse_descriptors(socket);
     if unix::octets_waiting(socket)? != OCTETS as u64 {
-        return Err(refused("the client sent more than a greeting"));
+        return Err(refused("the client sent more octets than a greeting has"));
     }
     // Takes the greeting off the socket, with the descriptors that were inspected.
     unix::receive_descriptors(socket, &mut octets)?;
@@ -111,28 +111,28 @@ pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
 /// Parses the octets of a greeting; returns its sizes, at most `max`.
 pub(crate) fn read(octets: &[u8], max: Sizes) -> Result<Sizes, String> {
     let Some((word, rest)) = octets.split_first_chunk::<8>() else {
-        return Err(format!("a greeting has {OCTETS} octets, and not {}", octets.len()));
+        return Err(format!("a greeting has {OCTETS} octets, not {}", octets.len()));
     };
     let number = |at: usize| {
         let octets = rest.get(at..at + 4)?.try_into().ok()?;
         Some(u32::from_le_bytes(octets))
     };
     let (Some(version), Some(ring), Some(blocks)) = (number(0), number(4), number(8)) else {
-        return Err(format!("a greeting has {OCTETS} octets, and not {}", octets.len()));
+        return Err(format!("a greeting has {OCTETS} octets, not {}", octets.len()));
     };
     if word != WORD || version != VERSION {
-        return Err("the client speaks something else".to_owned());
+        return Err("the client does not use this protocol".to_owned());
     }
     if !is_ring(ring) || ring > max.ring {
         return Err(format!(
-            "rings of {ring} octets; this endpoint takes powers of two from {} to {} (ring=)",
+            "rings of {ring} octets; this endpoint accepts powers of two from {} to {} (ring=)",
             crate::shm::MIN_RING,
             max.ring
         ));
     }
     if !are_blocks(blocks) || blocks > max.blocks {
         return Err(format!(
-            "blocks of {blocks} octets; this endpoint takes multiples of 4096 to {} (blocks=)",
+            "blocks of {blocks} octets; this endpoint accepts multiples of 4096 up to {} (blocks=)",
             max.blocks
         ));
     }

@@ -64,7 +64,7 @@ impl Gate {
             turn: Mutex::new(()),
         });
         if self.0.set(Arc::clone(&reclaim)).is_err() {
-            let text = "when pages are given back has been said already";
+            let text = "the time after which pages are returned is already set";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         look_after(&reclaim)

@@ -27,7 +27,8 @@ impl ShmLink {
                 let at = self.outgoing.at;
                 let reclaim = self.gate.reclaim(&self.segment, &self.blocks, at, after);
                 reclaim.map_err(|error| {
-                    let text = format!("pages of shared memory cannot be given back: {error}");
+                    let text =
+                        format!("pages of shared memory cannot be returned to the system: {error}");
                     io::Error::new(error.kind(), text)
                 })
             }
@@ -41,15 +42,14 @@ fn refused(error: &io::Error, huge: bool, locked: bool, octets: usize) -> io::Er
         (true, _) if octets < HUGE_PAGE => format!(
             "; a huge page has {HUGE_PAGE}: larger rings or blocks (ring=, blocks=) make room for one"
         ),
-        (true, _) => "; that takes Linux 6.1, free memory in pieces of 2 MiB, and no `deny` in \
-                      /sys/kernel/mm/transparent_hugepage/shmem_enabled; `resident` does without"
+        (true, _) => "; that requires Linux 6.1, free memory in pieces of 2 MiB, and no `deny` in \
+                      /sys/kernel/mm/transparent_hugepage/shmem_enabled; `resident` does not require them"
             .to_owned(),
         (false, true) => "; CAP_IPC_LOCK or a larger `ulimit -l` allows it, smaller rings and \
                           blocks (ring=, blocks=) need less"
             .to_owned(),
         (false, false) => {
-            "; that takes Linux 5.14 and the memory, smaller rings and blocks (ring=, \
-                           blocks=) need less"
+            "; that requires Linux 5.14 and enough memory; smaller rings and blocks (ring=, blocks=) need less"
                 .to_owned()
         }
     };
@@ -57,7 +57,7 @@ fn refused(error: &io::Error, huge: bool, locked: bool, octets: usize) -> io::Er
         (true, true) => "locked in huge pages",
         (true, false) => "put into huge pages",
         (false, true) => "locked in RAM",
-        (false, false) => "taken at once",
+        (false, false) => "allocated at once",
     };
     let text = format!("{octets} octets of shared memory cannot be {what}: {error}{advice}");
     io::Error::new(error.kind(), text)

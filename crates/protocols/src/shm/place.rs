@@ -80,7 +80,7 @@ impl Place {
     /// Sentence about an address of another transport, or an invalid one.
     pub fn at(address: &Address) -> Result<Self, String> {
         if address.of(SCHEME).is_none() {
-            return Err(format!("{address} is no address in shared memory"));
+            return Err(format!("{address} is not an address in shared memory"));
         }
         let place = address.name();
         let (sizes, name) = match place.split_once(':') {
@@ -122,10 +122,10 @@ impl Place {
 }
 
 const MULTIPLES: &str =
-    "the octets of blocks are a multiple of 4096 (4K) up to 268435456 (256M), as in blocks=16M";
+    "the size of blocks must be a multiple of 4096 (4K) up to 268435456 (256M), as in blocks=16M";
 
 const RINGS: &str =
-    "the octets of a ring are a power of two from 4096 (4K) to 67108864 (64M), as in ring=256K";
+    "the size of a ring must be a power of two from 4096 (4K) to 67108864 (64M), as in ring=256K";
 
 /// Parses the text of endpoints.
 pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
@@ -258,7 +258,7 @@ mod tests {
             assert_eq!(Place::at(&address).unwrap().address(), address);
         }
         for (text, part) in [
-            ("unix:/a", "no address in shared memory"),
+            ("unix:/a", "not an address in shared memory"),
             ("shm:5:/a", "power of two"),
             ("shm:x:/a", "power of two"),
             ("shm:4096:", "missing"),

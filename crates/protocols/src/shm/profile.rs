@@ -102,8 +102,8 @@ fn near(identity: SocketIdentity) -> Result<Known, String> {
     match server == 0 || server == own {
         true => Ok(known),
         false => Err(format!(
-            "the server is of user {server}, and this process of user {own}: memory is shared by itself only with \
-             servers of the same user and of root"
+            "the server belongs to user {server}, and this process to user {own}: memory is shared by default only \
+             with servers of the same user and of root"
         )),
     }
 }

@@ -148,7 +148,7 @@ impl Direction {
 
 /// Returns the error for a peer that writes invalid values.
 pub(crate) fn broken() -> io::Error {
-    let text = "the peer wrote nonsense into the shared memory of the connection";
+    let text = "the peer wrote invalid data into the shared memory of the connection";
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 

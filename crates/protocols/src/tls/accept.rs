@@ -78,7 +78,7 @@ impl TlsAcceptor {
             advice,
         };
         if let Err(why) = files.current().server {
-            let advice = "`oxorb cert new` makes some to try with";
+            let advice = "`oxorb cert new` makes test certificates";
             return Err(failed(io::Error::new(io::ErrorKind::NotFound, why), Some(advice)));
         }
         let tcp = TcpAcceptor::listen(endpoint)?;
@@ -212,7 +212,8 @@ impl Work {
         let at =
             (0..self.under_way.len()).rev().max_by_key(|at| counts[&of(&self.under_way[*at])])?;
         let evicted = self.under_way.remove(at);
-        let why = "its handshake made room for another one: as many were under way as may be (-ORBTlsHandshakes)";
+        let why = "its handshake was ended in favor of another one: the maximum number of handshakes was running \
+                   (-ORBTlsHandshakes)";
         Some(refused(evicted.half.tcp(), why.to_owned()))
     }
 

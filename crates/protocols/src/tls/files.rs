@@ -98,7 +98,7 @@ impl Files {
             match load(&security) {
                 Ok(loaded) => state.loaded = Some(loaded),
                 Err(error) => {
-                    state.complaint = Some(format!("{error}; what was read before stays in use"));
+                    state.complaint = Some(format!("{error}; the previous contents stay in use"));
                 }
             }
         }
@@ -127,7 +127,8 @@ fn unprepared() -> Loaded {
 }
 
 const NO_CERTIFICATE: &str = "a server over TLS needs a certificate (-ORBTlsCertificate)";
-const NO_ROOTS: &str = "calls over TLS need to know whom to trust: root certificates (-ORBTlsRoots) or keys (-ORBTlsPins)";
+const NO_ROOTS: &str =
+    "calls over TLS need trusted root certificates (-ORBTlsRoots) or keys (-ORBTlsPins)";
 
 fn stamps(security: &Security) -> Vec<Option<Stamp>> {
     let Security { certificate, key, roots, revoked, .. } = security;
@@ -254,7 +255,7 @@ fn lists(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Secu
     let all: Result<Vec<_>, _> = CertificateRevocationListDer::pem_slice_iter(&octets).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
-        Ok(_) => Err(fault("TlsRevoked", Some(path), "there is no X509 CRL in it".to_owned())),
+        Ok(_) => Err(fault("TlsRevoked", Some(path), "the file contains no X509 CRL".to_owned())),
         Err(error) => Err(fault("TlsRevoked", Some(path), error.to_string())),
     }
 }
@@ -268,10 +269,11 @@ fn own(path: &Path, key: Option<&Path>) -> Result<Own, SecurityError> {
     let key = PrivateKeyDer::from_pem_slice(&octets).map_err(|error| {
         let text = String::from_utf8_lossy(&octets);
         let problem = if text.contains("ENCRYPTED") {
-            "the key is encrypted, and nothing here decrypts it: openssl pkey -in KEY -out PLAIN, with rights for the server's user alone"
+            "the key is encrypted, which OxORB does not support: decrypt it with openssl pkey -in KEY -out PLAIN, \
+             readable only for the server's user"
                 .to_owned()
         } else {
-            format!("there is no private key in it ({error})")
+            format!("the file contains no private key ({error})")
         };
         fault("TlsKey", Some(at), problem)
     })?;
@@ -286,7 +288,7 @@ fn certificates(
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
-        Ok(_) => Err(fault(setting, Some(path), "there is no CERTIFICATE in it".to_owned())),
+        Ok(_) => Err(fault(setting, Some(path), "the file contains no CERTIFICATE".to_owned())),
         Err(error) => Err(fault(setting, Some(path), error.to_string())),
     }
 }
@@ -313,7 +315,7 @@ fn fault(setting: &'static str, path: Option<&Path>, problem: String) -> Securit
 fn key_problem(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InconsistentKeys(_) => {
-            "it is not the key of the certificate (-ORBTlsCertificate)".to_owned()
+            "the key does not belong to the certificate (-ORBTlsCertificate)".to_owned()
         }
         other => other.to_string(),
     }

@@ -168,7 +168,7 @@ impl Records {
     pub(crate) fn give(&mut self, tls: &mut Connection) -> Result<(), String> {
         if self.received > MAX_OCTETS {
             let peer = self.peer;
-            return Err(format!("the handshake of the {peer} takes more than {MAX_OCTETS} octets"));
+            return Err(format!("the handshake of the {peer} needs more than {MAX_OCTETS} octets"));
         }
         if let &[kind, _, _, high, low] = &self.octets[..] {
             self.wanted = HEADER + usize::from(u16::from_be_bytes([high, low]));
@@ -198,7 +198,7 @@ impl Records {
 
 fn no_tls(octets: &[u8], peer: &str) -> String {
     match octets.starts_with(b"GIOP") {
-        true => format!("the {peer} speaks plain GIOP: it takes this port for one of iiop"),
-        false => format!("the {peer} sent what is no TLS"),
+        true => format!("the {peer} sent GIOP without TLS, as for a port of iiop"),
+        false => format!("the {peer} sent data that is not TLS"),
     }
 }

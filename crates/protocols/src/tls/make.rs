@@ -45,7 +45,7 @@ impl fmt::Debug for Made {
 /// Sentence about an invalid host, name or number of days.
 pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
     if !(1..=3650).contains(&wanted.days) {
-        return Err("certificates are valid for 1 to 3650 days".to_owned());
+        return Err("the validity of certificates must be from 1 to 3650 days".to_owned());
     }
     if wanted.hosts.is_empty() {
         return Err(
@@ -60,11 +60,12 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
     for (at, name) in wanted.clients.iter().enumerate() {
         if !is_name(name) || ["ca", "server"].contains(&name.as_str()) {
             return Err(format!(
-                "{name:?} names a file, too: letters, digits and - _ . @ only, and neither ca nor server"
+                "{name:?} cannot be used, because it is also the name of a file: use only letters, digits and - _ . @, \
+                 and neither ca nor server"
             ));
         }
         if wanted.clients[..at].contains(name) {
-            return Err(format!("{name} is there twice"));
+            return Err(format!("{name} occurs twice"));
         }
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -148,12 +148,14 @@ impl Transport for Tls {
             Wanted::Fixed(name) => link.is_certified(name),
         };
         if !security.pins.is_empty() {
-            return Err("keys of servers are pinned (-ORBTlsPins), those of clients are not".into());
+            return Err(
+                "only keys of servers can be pinned (-ORBTlsPins), not those of clients".into()
+            );
         }
         match named {
             true => Ok(Some(over_tls(&tcp::address(host, port)))),
             false => Err(format!(
-                "the client has shown no certificate that names {host}, as a server there would have to"
+                "the client has not presented a certificate that names {host}, which a server there must have"
             )),
         }
     }
@@ -182,7 +184,7 @@ impl Tls {
         let name = name.split('%').next().unwrap_or(name).to_owned();
         let name = ServerName::try_from(name.clone()).map_err(|_| {
             refused(format!(
-                "{name:?} is no name that a certificate could have (-ORBTlsServerName)"
+                "{name:?} is not a name that a certificate could have (-ORBTlsServerName)"
             ))
         })?;
         let tls =
@@ -209,7 +211,7 @@ pub(crate) fn over_tcp(address: &Address) -> Option<Address> {
 }
 
 fn foreign(to: &Address) -> io::Error {
-    let problem = format!("{to} is no address of TLS");
+    let problem = format!("{to} is not an address of TLS");
     io::Error::new(io::ErrorKind::InvalidInput, problem)
 }
 

@@ -82,7 +82,7 @@ struct NotPinned([u8; 32]);
 
 impl fmt::Display for NotPinned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("its key is none of those pinned (-ORBTlsPins); SHA-256 of it is ")?;
+        f.write_str("its key is not pinned (-ORBTlsPins); its SHA-256 is ")?;
         self.0.iter().try_for_each(|octet| write!(f, "{octet:02x}"))
     }
 }

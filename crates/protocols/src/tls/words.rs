@@ -15,7 +15,8 @@ pub(crate) fn why(error: &Error, peer: &str) -> String {
             format!("the list of revoked certificates (-ORBTlsRevoked) cannot be used: {fault:?}")
         }
         Error::NoCertificatesPresented => format!(
-            "the {peer} showed no certificate, and one is required (-ORBTlsClients required; its side sets -ORBTlsCertificate)"
+            "the {peer} showed no certificate, but one is required (-ORBTlsClients required here; -ORBTlsCertificate \
+             at the {peer})"
         ),
         Error::AlertReceived(alert) => format!("the {peer} refused: {}", alert_of(*alert)),
         Error::PeerIncompatible(
@@ -25,22 +26,24 @@ pub(crate) fn why(error: &Error, peer: &str) -> String {
             | PeerIncompatible::Tls12NotOffered
             | PeerIncompatible::ServerDoesNotSupportTls12Or13,
         ) => format!(
-            "the {peer} knows no version of TLS that is allowed here: 1.3 alone, unless -ORBTlsOld yes adds 1.2"
+            "the {peer} supports no version of TLS that is allowed here: only 1.3, unless -ORBTlsOld yes adds 1.2"
         ),
         // Clients send this extension since TLS 1.2. The library looks for it before it looks at the version.
         Error::PeerIncompatible(PeerIncompatible::SignatureAlgorithmsExtensionRequired) => format!(
-            "the {peer} names no signature algorithms, as if it knew no TLS newer than 1.1: 1.3 alone is allowed here, \
-             unless -ORBTlsOld yes adds 1.2"
+            "the {peer} names no signature algorithms, so it may not support a TLS version newer than 1.1: only 1.3 is \
+             allowed here, unless -ORBTlsOld yes adds 1.2"
         ),
-        Error::PeerIncompatible(fault) => format!("no common ground with the {peer}: {fault:?}"),
-        Error::InvalidMessage(_) => format!("the {peer} sent what is no TLS ({error})"),
+        Error::PeerIncompatible(fault) => {
+            format!("the {peer} and this side support no common parameters: {fault:?}")
+        }
+        Error::InvalidMessage(_) => format!("the {peer} sent data that is not TLS ({error})"),
         Error::PeerMisbehaved(PeerMisbehaved::IllegalMiddleboxChangeCipherSpec)
         | Error::InappropriateMessage { .. }
         | Error::InappropriateHandshakeMessage { .. } => {
-            format!("the {peer} sent something that does not belong there ({error})")
+            format!("the {peer} sent an unexpected message ({error})")
         }
         Error::DecryptError => {
-            format!("octets of the {peer} were changed on the way, or made by somebody else")
+            format!("octets of the {peer} were changed in transit, or another sender forged them")
         }
         other => format!("{other}"),
     }
@@ -57,33 +60,33 @@ fn fault_of(fault: &CertificateError) -> String {
         }
         Fault::Revoked => "was revoked by its authority (-ORBTlsRevoked)".to_owned(),
         Fault::UnknownIssuer => {
-            "was signed by nobody who is trusted here (-ORBTlsRoots)".to_owned()
+            "was not signed by a trusted authority (-ORBTlsRoots)".to_owned()
         }
         Fault::UnknownRevocationStatus => {
-            "is of an authority of which there is no list of revoked certificates, and one is needed (-ORBTlsRevoked)"
+            "was issued by an authority whose list of revoked certificates is missing (-ORBTlsRevoked)"
                 .to_owned()
         }
         Fault::ExpiredRevocationList | Fault::ExpiredRevocationListContext { .. } => {
             "may have been revoked: the list of revoked certificates is too old (-ORBTlsRevoked)".to_owned()
         }
         Fault::NotValidForName => {
-            "is for another name (-ORBTlsServerName says which is wanted)".to_owned()
+            "is for another name (-ORBTlsServerName sets the expected name)".to_owned()
         }
         Fault::NotValidForNameContext { expected, presented } => {
             let expected = expected.to_str();
             let presented = presented.join(", ");
             format!(
-                "is for {presented}, and not for {expected} (-ORBTlsServerName says which name is wanted)"
+                "is for {presented}, not for {expected} (-ORBTlsServerName sets the expected name)"
             )
         }
-        Fault::BadSignature => "has a signature that is not its authority's".to_owned(),
+        Fault::BadSignature => "has a signature that its authority did not make".to_owned(),
         Fault::BadEncoding => "is malformed".to_owned(),
         Fault::InvalidPurpose | Fault::InvalidPurposeContext { .. } => {
-            "is not for this purpose: its extended key usage names the other side alone".to_owned()
+            "is not for this purpose: its extended key usage names only the other side".to_owned()
         }
         Fault::Other(other) if other.0.to_string() == OF_AUTHORITY => {
-            "is an authority's own (CA:TRUE), as self-signed ones usually are; its holder needs one that an authority \
-             has signed"
+            "is the certificate of an authority (CA:TRUE), as self-signed ones usually are; its holder needs one that \
+             an authority has signed"
                 .to_owned()
         }
         Fault::Other(other) => format!("is refused: {}", other.0),
@@ -95,7 +98,7 @@ fn alert_of(alert: AlertDescription) -> String {
     use AlertDescription as Alert;
     let what = match alert {
         Alert::CertificateRequired | Alert::NoCertificate => {
-            "it wants a certificate, and was shown none (-ORBTlsCertificate)"
+            "it requires a certificate, but received none (-ORBTlsCertificate)"
         }
         Alert::CertificateExpired => "our certificate has expired",
         Alert::CertificateRevoked => "our certificate was revoked",
@@ -103,16 +106,17 @@ fn alert_of(alert: AlertDescription) -> String {
         Alert::BadCertificate => {
             "it does not accept our certificate, which may be for another name or purpose"
         }
-        Alert::UnsupportedCertificate => "it knows nothing of certificates such as ours",
+        Alert::UnsupportedCertificate => "it does not support certificates such as ours",
         Alert::CertificateUnknown => "it does not accept our certificate",
-        Alert::AccessDenied => "it does not let us in",
+        Alert::AccessDenied => "it denied access",
         Alert::ProtocolVersion => {
-            "it speaks no version of TLS that is allowed here (-ORBTlsOld yes adds 1.2)"
+            "it supports no version of TLS that is allowed here (-ORBTlsOld yes adds 1.2)"
         }
         Alert::HandshakeFailure => {
-            "it wants what we do not offer: a certificate (-ORBTlsCertificate), a version, a cipher"
+            "it requires something that this side does not offer: a certificate (-ORBTlsCertificate), a version or a \
+             cipher"
         }
-        Alert::UnrecognisedName => "it does not have the name that we asked for",
+        Alert::UnrecognisedName => "it does not have the requested name",
         Alert::DecryptError => "it could not verify our signature",
         _ => return format!("{alert:?}"),
     };

@@ -162,9 +162,9 @@ fn advice(error: &io::Error, name: &Name) -> Option<&'static str> {
         }
         (io::ErrorKind::AddrInUse, _) => "stop that process, or choose another path",
         (io::ErrorKind::AlreadyExists, _) => "remove it, or choose another path",
-        (io::ErrorKind::NotFound, _) => "make the directory, or choose another path",
+        (io::ErrorKind::NotFound, _) => "create the directory, or choose another path",
         (io::ErrorKind::PermissionDenied, _) => {
-            "choose a directory that is writable for this user and not for all, such as one in /run"
+            "choose a directory that only this user can write to, such as one in /run"
         }
         _ => return None,
     })

@@ -83,7 +83,7 @@ pub(crate) fn listen(path: &Path, rights: impl Into<Rights>) -> io::Result<(Owne
     }
     Err(io::Error::new(
         io::ErrorKind::AddrInUse,
-        "other processes make and remove the file all the time",
+        "other processes keep creating and removing the file",
     ))
 }
 
@@ -146,19 +146,21 @@ fn remove_stale(path: &Path) -> io::Result<()> {
     if !before.file_type().is_socket() {
         return Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            "a file that is no socket is there",
+            "the existing file is not a socket",
         ));
     }
     match unix::is_bound(path) {
         Ok(false) => fs::remove_file(path).map_err(|error| {
-            let text = format!("nobody listens on the file any more, but to remove it: {error}");
+            let text = format!(
+                "no process listens on the file any more, but it cannot be removed: {error}"
+            );
             io::Error::new(error.kind(), text)
         }),
         Ok(true) => Err(io::Error::new(io::ErrorKind::AddrInUse, "a process listens there")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(io::Error::new(
             io::ErrorKind::AddrInUse,
-            format!("a socket is there, and whether somebody listens on it: {error}"),
+            format!("checking whether a process listens on the existing socket failed: {error}"),
         )),
     }
 }
@@ -175,7 +177,7 @@ fn check(directory: &Path) -> io::Result<()> {
         return Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             format!(
-                "every user may replace the socket in the directory {}, whose rights are {:o}",
+                "every user may replace the socket in the directory {}, whose permissions are {:o}",
                 directory.display(),
                 there.mode() & 0o7777
             ),

@@ -34,7 +34,7 @@ impl Known {
     /// Sentence about an address that is not of a UNIX socket.
     pub(crate) fn read(address: &Address) -> Result<(Name, Known), String> {
         if address.of(SCHEME).is_none() {
-            return Err(format!("{address} is no address of a UNIX socket"));
+            return Err(format!("{address} is not an address of a UNIX socket"));
         }
         Ok((Name::read(address.name())?, Self::of(address)?))
     }
@@ -109,11 +109,10 @@ impl Known {
             return Ok(None);
         }
         Ok(Some(match name {
-            Name::Abstract(_) => "this process has another network namespace than the server",
+            Name::Abstract(_) => "this process and the server have different network namespaces",
             _ => {
-                "the directory of this path is not the server's: this process is in another \
-                 container, or the directory was replaced after the server started; get a new \
-                 reference of the server"
+                "the path leads to a directory other than the server's: this process is in another container, or the \
+                 directory was replaced after the server started; get a new reference of the server"
             }
         }))
     }
@@ -131,8 +130,8 @@ impl Known {
                 identity.uid
             )),
             Known::Trusted if uid != 0 && uid != unix::own_credentials().uid => refused(format!(
-                "user {uid} listens there, which is neither root nor the user of this process, and \
-                 the reference does not name the server's"
+                "user {uid} listens there, which is neither root nor the user of this process, and the reference does \
+                 not state the server's user"
             )),
             _ => Ok(()),
         }
@@ -154,16 +153,17 @@ fn own(name: &Name) -> Option<SocketIdentity> {
 /// Error of the system if it does not report the identity of this host.
 fn other_host(server: &SocketIdentity) -> io::Result<Option<&'static str>> {
     let (host, users) = here().map_err(|error| {
-        let text = format!("the system does not tell the identity of this host (boot_id): {error}");
+        let text =
+            format!("the system does not report the identity of this host (boot_id): {error}");
         io::Error::new(error.kind(), text)
     })?;
     Ok(match (server.host == host, server.users == users) {
         (true, true) => None,
-        (false, _) => {
-            Some("the server is on another host, or this one was started anew since (boot_id)")
-        }
+        (false, _) => Some(
+            "the server is on another host, or this host was restarted after the server started (boot_id)",
+        ),
         (true, false) => {
-            Some("the server is in another user namespace: its user ids mean others here")
+            Some("the server is in another user namespace: its user ids denote other users here")
         }
     })
 }

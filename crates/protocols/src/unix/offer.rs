@@ -45,17 +45,18 @@ impl Offered {
 /// verification.
 pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered, String> {
     let PeerId::User { uid, pid, .. } = client else {
-        return Err(format!("{client} is no process of this host"));
+        return Err(format!("{client} is not a process of this host"));
     };
     if pid == 0 {
-        return Err("which process the client is cannot be seen from this PID namespace".to_owned());
+        return Err("the client's process is not visible from this PID namespace".to_owned());
     }
     let Known::By(identity) = known else {
-        return Err("the address does not say whose socket it is".to_owned());
+        return Err("the address does not state the owner of the socket".to_owned());
     };
     Known::on_this_host(identity)?;
-    let of_another =
-        |what, owner| Err(format!("that {what} is of user {owner}, and the client of user {uid}"));
+    let of_another = |what, owner| {
+        Err(format!("that {what} belongs to user {owner}, but the client to user {uid}"))
+    };
     if identity.uid != uid {
         return of_another("socket", identity.uid);
     }
@@ -81,18 +82,18 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
     // this process connect to arbitrary sockets.
     if matches!(name, Name::Abstract(_)) && !trusted {
         return Err(
-            "abstract names are taken from root and the user of this process alone".to_owned()
+            "abstract names are accepted only from root and the user of this process".to_owned()
         );
     }
     match connect(name) {
-        Ok(None) => Err("the socket is busy: whose it is cannot be seen".to_owned()),
+        Ok(None) => Err("the socket is busy: its owner cannot be determined".to_owned()),
         Ok(Some(socket)) => {
             let listening = unix::peer_credentials(&socket).map_err(|error| error.to_string())?;
             // A listener that is invisible from here has process id 0, which differs from that of the client.
             match (listening.uid, listening.pid) == (uid, pid) {
                 true => Ok(Offered::ByName),
                 false => Err(format!(
-                    "process {} of user {} listens there, and the client is {client}",
+                    "process {} of user {} listens there, but the client is {client}",
                     listening.pid, listening.uid
                 )),
             }
@@ -111,7 +112,8 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
 fn owner(path: &Path) -> Result<Option<u32>, String> {
     match std::fs::symlink_metadata(path) {
         Ok(file) if file.file_type().is_symlink() => {
-            Err("the path is a symbolic link: whose socket it is cannot be seen".to_owned())
+            Err("the path is a symbolic link: the owner of the socket cannot be determined"
+                .to_owned())
         }
         Ok(file) => Ok(Some(file.uid())),
         Err(error) if nobody_is_there(&error) => Ok(None),
@@ -120,7 +122,7 @@ fn owner(path: &Path) -> Result<Option<u32>, String> {
 }
 
 fn not_looked_at(error: &io::Error) -> String {
-    format!("the socket cannot be looked at: {error}")
+    format!("the socket cannot be inspected: {error}")
 }
 
 /// Reports whether a socket or its directory does not exist, or is not accessible to this process.
@@ -171,7 +173,7 @@ mod tests {
             assert!(why.contains("PID namespace"), "{why}");
             for stranger in [PeerId::Process, PeerId::Unknown, PeerId::Ip([127, 0, 0, 1].into())] {
                 let why = refused(&acceptor, stranger).unwrap();
-                assert!(why.contains("no process of this host"), "{why}");
+                assert!(why.contains("not a process of this host"), "{why}");
             }
         }
     }
@@ -240,6 +242,6 @@ mod tests {
         let offered = verify_offer(&named(&path.join("socket")), known, own());
         std::fs::remove_file(&path).unwrap();
         let why = offered.unwrap_err();
-        assert!(why.contains("cannot be looked at"), "{why}");
+        assert!(why.contains("cannot be inspected"), "{why}");
     }
 }

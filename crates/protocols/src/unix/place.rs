@@ -29,17 +29,17 @@ impl Name {
     /// Sentence about a name that the system does not accept.
     pub fn read(text: &str) -> Result<Self, String> {
         if text.contains('\0') {
-            return Err("the name of a UNIX socket holds no octet 0".to_owned());
+            return Err("the name of a UNIX socket cannot contain an octet 0".to_owned());
         }
         if text.contains('|') {
-            return Err("the name of a UNIX socket holds no |, which ends it".to_owned());
+            return Err("the name of a UNIX socket cannot contain |, which ends it".to_owned());
         }
         if let Some(name) = text.strip_prefix('@') {
             return match name.len() {
                 0..=MAX_ABSTRACT => Ok(Self::Abstract(name.to_owned())),
                 octets => Err(format!(
-                    "the abstract name of a UNIX socket has at most {MAX_ABSTRACT} octets, and this \
-                     has {octets}"
+                    "the abstract name of a UNIX socket can have at most {MAX_ABSTRACT} octets, and this one has \
+                     {octets}"
                 )),
             };
         }
@@ -48,8 +48,8 @@ impl Name {
             0 => Err("the path of a UNIX socket is missing".to_owned()),
             1..=MAX_PATH => Ok(Self::Path(path)),
             octets => Err(format!(
-                "the path of a UNIX socket has at most {MAX_PATH} octets (sun_path), and this has \
-                 {octets}: choose a shorter one"
+                "the path of a UNIX socket can have at most {MAX_PATH} octets (sun_path), and this one has {octets}: \
+                 choose a shorter one"
             )),
         }
     }
@@ -196,7 +196,7 @@ pub fn read_urls(
         let (one, more) = part.split('&');
         rest = more;
         let (name, Some(value)) = one.split('=') else {
-            return Err(one.error("an option is written name=value"));
+            return Err(one.error("an option must have the form NAME=VALUE"));
         };
         if name.text() == MODE {
             mode = Some(octal(value)?);
@@ -231,9 +231,7 @@ pub fn read_urls(
 /// Parses omniORB's notation, after `giop:unix:`.
 pub(crate) fn colon(text: Part<'_>) -> Result<Endpoint, EndpointError> {
     if text.text().contains(',') {
-        return Err(
-            text.error("a comma stands between addresses in URLs: choose a name without one")
-        );
+        return Err(text.error("a comma separates addresses in URLs: choose a name without one"));
     }
     let place = Place::new(name(text, SCHEME)?);
     Ok(place.endpoint(&Endpoint::new(SCHEME, "")))
@@ -248,7 +246,7 @@ fn name(text: Part<'_>, scheme: Scheme) -> Result<Name, EndpointError> {
             // URLs of UNIX sockets use TAO's name of the protocol, which is not the scheme of addresses.
             let word = if scheme == SCHEME { "uiop" } else { scheme.as_str() };
             Err(text.error(format!(
-                "the path is absolute and therefore written with three slashes, as in {word}:///{path}"
+                "the path must be absolute, and therefore written with three slashes, as in {word}:///{path}"
             )))
         }
         Ok(name) => Ok(name),
@@ -260,7 +258,7 @@ fn octal(value: Part<'_>) -> Result<u32, EndpointError> {
     let digits = value.text().bytes().all(|it| (b'0'..=b'7').contains(&it));
     let mode = u32::from_str_radix(value.text(), 8).ok();
     let mode = mode.filter(|mode| digits && *mode <= 0o777);
-    mode.ok_or_else(|| value.error("the mode of a file is an octal number from 0 to 777"))
+    mode.ok_or_else(|| value.error("the mode of a file must be an octal number from 0 to 777"))
 }
 
 #[cfg(test)]
@@ -305,8 +303,8 @@ mod tests {
     fn what_cannot_be_is_explained() {
         let long = format!("/{}", "x".repeat(MAX_PATH));
         for (text, part) in [
-            (long.as_str(), "at most 107 octets (sun_path), and this has 108"),
-            (&long.replace('/', "@x"), "at most 107 octets, and this has 108"),
+            (long.as_str(), "at most 107 octets (sun_path), and this one has 108"),
+            (&long.replace('/', "@x"), "at most 107 octets, and this one has 108"),
             ("tmp/sock", "uiop:///tmp/sock"),
             ("x@/a", "MAJOR.MINOR"),
             ("/a|mode=999", "octal"),

@@ -136,7 +136,7 @@ impl ProfileKind for Uiop {
         if here.as_deref() != Some(&*host) {
             let here = here.unwrap_or_default();
             return Some(Err(format!(
-                "the server's host is called {host:?}, and this one {here:?}"
+                "the name of the server's host is {host:?}, and that of this host {here:?}"
             )));
         }
         let known = match profile.addresses.is_empty() {
@@ -149,12 +149,14 @@ impl ProfileKind for Uiop {
     fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str> {
         let (version, text) = version(text)?;
         if !text.starts_with(['/', '@']) {
-            return Err("the path of a UNIX socket begins with / or, for an abstract name, @");
+            return Err(
+                "the path of a UNIX socket must begin with /, or with @ for an abstract name",
+            );
         }
-        let end = text.find('|').ok_or("its path is not ended by |")?;
+        let end = text.find('|').ok_or("its path does not end with |")?;
         let (place, rest) = text.split_at(end);
         let address = address(place)
-            .ok_or("a UNIX socket has a path, or @ and a name, of 1 to 107 octets")?;
+            .ok_or("a UNIX socket must have a path, or @ and a name, of 1 to 107 octets")?;
         // If another address follows the `|`, the rest begins with the comma before it.
         let rest = match rest.strip_prefix("|,") {
             Some(_) => &rest[1..],
@@ -217,10 +219,10 @@ fn version(text: &str) -> Result<(Version, &str), &'static str> {
     let version = &text[..text.len() - rest.len()];
     match rest.strip_prefix('@') {
         Some(rest) if !version.is_empty() => {
-            let minor = version.strip_prefix("1.").ok_or("only GIOP 1.x exists")?;
+            let minor = version.strip_prefix("1.").ok_or("only GIOP 1.x is supported")?;
             match minor.parse() {
                 Ok(minor) => Ok((Version { major: 1, minor }, rest)),
-                Err(_) => Err("its version is not <major>.<minor>"),
+                Err(_) => Err("its version must have the form MAJOR.MINOR"),
             }
         }
         _ => Ok((Version::V1_2, text)),
@@ -355,11 +357,11 @@ mod tests {
             assert_eq!(Uiop.locate(printed).unwrap().address, located.address);
         }
         for (text, why) in [
-            ("/run/bank/Key", "not ended by |"),
+            ("/run/bank/Key", "does not end with |"),
             ("2.0@/a|k", "1.x"),
-            ("1.x@/a|k", "begins with /"),
+            ("1.x@/a|k", "begin with /"),
             ("1.999@/a|k", "<major>.<minor>"),
-            ("|k", "begins with /"),
+            ("|k", "begin with /"),
             ("@|k", "107 octets"),
         ] {
             let error = Uiop.locate(text).unwrap_err();

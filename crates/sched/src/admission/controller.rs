@@ -97,10 +97,10 @@ pub struct Late {
 #[non_exhaustive]
 pub enum Unacceptable {
     /// A member of this name exists already.
-    #[error("{0} is admitted already")]
+    #[error("{0} is already admitted")]
     Duplicate(String),
     /// A time is 0 or too long.
-    #[error("the {what} of {name} has to be more than 0 and at most {}", Show(LONGEST))]
+    #[error("the {what} of {name} must be greater than 0 and at most {}", Show(LONGEST))]
     Time {
         /// Name in the request.
         name: String,
@@ -413,7 +413,8 @@ impl Controller {
                 who: name.to_owned(),
                 short: None,
                 because: format!(
-                    "{name} is not admitted: with it guarantees would take {load} of the processor, and may take {}",
+                    "{name} is not admitted: with it guarantees would use {load} of the processor, but they may use at \
+                     most {}",
                     self.guaranteed
                 ),
             });
@@ -526,7 +527,7 @@ impl Controller {
         let share = self.share_of_each(self.sharers.len() + 1);
         if share.time == 0 {
             let who = wanted.name.clone();
-            let because = format!("{who} is not admitted: nothing is left that could be shared");
+            let because = format!("{who} is not admitted: no processor time is left to share");
             return Err(late.unwrap_or(Late { who, short: None, because }));
         }
         self.sharers.push(wanted);

@@ -64,12 +64,15 @@ impl Distribution {
     pub fn of(points: &[(Nanos, f64)]) -> Result<Distribution, NoDistribution> {
         let wrong = |why: String| Err(NoDistribution(why));
         if points.is_empty() || points.len() > Distribution::MOST_POINTS {
-            return wrong(format!("a distribution has 1 to {} points", Distribution::MOST_POINTS));
+            return wrong(format!(
+                "a distribution must have 1 to {} points",
+                Distribution::MOST_POINTS
+            ));
         }
         if let Some((time, chance)) =
             points.iter().find(|(_, chance)| !(0.0..=1.0).contains(chance))
         {
-            return wrong(format!("{chance} is no probability, of {}", Show(*time)));
+            return wrong(format!("{chance}, for {}, is not a probability", Show(*time)));
         }
         let sum: f64 = points.iter().map(|(_, chance)| chance).sum();
         if (sum - 1.0).abs() > 1e-9 {
@@ -91,7 +94,9 @@ impl Distribution {
         worst: Nanos,
     ) -> Result<Distribution, NoDistribution> {
         if !(0.0..=1.0).contains(&share) {
-            return Err(NoDistribution(format!("{share} is no share; from 0 to 1")));
+            return Err(NoDistribution(format!(
+                "{share} is not a share; expected a number from 0 to 1"
+            )));
         }
         Distribution::of(&[(typical.min(worst), share), (worst, 1.0 - share)])
     }
@@ -300,8 +305,8 @@ mod tests {
         let told = |points: &[(Nanos, f64)]| Distribution::of(points).unwrap_err().to_string();
         assert!(told(&[]).contains("1 to 1000 points"));
         assert!(told(&[(1, 0.5), (2, 0.4)]).contains("add up to 0.9"));
-        assert!(told(&[(1, f64::NAN)]).contains("no probability"));
-        assert!(told(&[(1, -0.5), (2, 1.5)]).contains("no probability"));
+        assert!(told(&[(1, f64::NAN)]).contains("not a probability"));
+        assert!(told(&[(1, -0.5), (2, 1.5)]).contains("not a probability"));
     }
 
     #[test]

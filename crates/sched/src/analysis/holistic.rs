@@ -112,7 +112,7 @@ const MOST_PERIODS: u64 = 1_000;
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
     /// A flow names a step that does not exist.
-    #[error("{0} names a step that is not there")]
+    #[error("{0} names a step that does not exist")]
     NoStep(String),
     /// The steps of a flow have different periods.
     #[error("the steps of {0} have different periods")]

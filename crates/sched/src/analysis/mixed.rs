@@ -164,7 +164,7 @@ fn check(set: &TaskSet) -> Result<(), MixedUnfit> {
     for task in &set.tasks {
         let what = match task {
             _ if task.dispatching != Dispatching::Static => {
-                "waits in a queue by deadline or laxity; it needs static priorities (RMS, DM)"
+                "is queued by deadline or laxity, but the analysis needs static priorities (RMS, DM)"
             }
             _ if task.deadline > task.period => "has a deadline beyond its period",
             _ if !task.after.is_empty() => "is released by events",

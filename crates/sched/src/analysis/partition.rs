@@ -41,7 +41,9 @@ impl std::str::FromStr for Fit {
 
     fn from_str(text: &str) -> Result<Fit, String> {
         let found = Fit::ALL.into_iter().find(|fit| fit.name() == text);
-        found.ok_or_else(|| format!("no fit is called {text:?}; there are first, best and worst"))
+        found.ok_or_else(|| {
+            format!("there is no fit {text:?}; expected one of first, best and worst")
+        })
     }
 }
 

@@ -22,7 +22,7 @@ pub enum NoOrder {
     Depends(String),
     /// Each order makes one of the named tasks miss its deadline.
     #[error(
-        "no static priorities meet all deadlines: none of {} is in time as the least urgent of them",
+        "no static priorities meet all deadlines: none of {} meets its deadline as the least urgent of them",
         .0.join(", ")
     )]
     Never(Vec<String>),
@@ -100,7 +100,8 @@ pub fn optimal(set: &TaskSet) -> Result<Vec<usize>, NoOrder> {
 fn check(set: &TaskSet) -> Result<(), NoOrder> {
     let depends = |why: String| Err(NoOrder::Depends(why));
     if set.model == DispatchModel::Band {
-        return depends("they are for model urgency or non-preemptive; in bands, who interrupts whom depends on the order".into());
+        return depends("they need model urgency or non-preemptive; in bands, the order determines which operation \
+                        interrupts which".into());
     }
     let mut handles = std::collections::HashSet::new();
     for task in &set.tasks {
@@ -111,7 +112,9 @@ fn check(set: &TaskSet) -> Result<(), NoOrder> {
             ));
         }
         if task.blocking > 0 {
-            return depends(format!("{name} is blocked, and by whom depends on the order"));
+            return depends(format!(
+                "{name} is blocked, and the order determines by which operation"
+            ));
         }
         if task.handle.is_some_and(|handle| !handles.insert(handle)) {
             return depends(format!("{name} is one of several streams that share a thread"));

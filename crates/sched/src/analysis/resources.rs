@@ -52,14 +52,17 @@ impl fmt::Display for NoCeiling {
         let NoCeiling { task, dispatching, protocol, late } = self;
         let known = match dispatching {
             _ if *late => {
-                "with jitter or events, deadlines do not tell who may interrupt whom; NPP is analysed with that"
+                "with jitter or events, deadlines do not determine which operation may interrupt which; use NPP, which \
+                 can be analysed"
             }
-            Dispatching::Deadline => "SRP and NPP are analysed with queues by deadline",
-            _ => "only NPP is analysed with queues by laxity, which has no fixed order of urgency",
+            Dispatching::Deadline => "with queues by deadline, only SRP and NPP can be analysed",
+            _ => {
+                "with queues by laxity, only NPP can be analysed, because laxity has no fixed order of urgency"
+            }
         };
         write!(
             f,
-            "{task} locks a resource under {protocol} and waits in a queue by {dispatching}: {known}"
+            "{task} locks a resource under {protocol}, and is queued by {dispatching}: {known}"
         )
     }
 }

@@ -92,7 +92,7 @@ impl FromStr for Kind {
         let found = Kind::ALL.into_iter().find(|kind| kind.name() == text);
         found.ok_or_else(|| {
             let names = Kind::ALL.map(Kind::name).join(", ");
-            format!("no server is of kind {text:?}; there are {names}")
+            format!("there is no kind of server {text:?}; expected one of {names}")
         })
     }
 }

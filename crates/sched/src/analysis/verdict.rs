@@ -109,17 +109,17 @@ impl fmt::Display for Explained<'_> {
                 Show(response.saturating_sub(task.deadline))
             )?,
             (None, _, Method::Demand(demand::DemandOutcome::Meets)) => {
-                f.write_str(", because all work fits before its deadlines")?;
+                f.write_str(", because all work fits within its deadlines")?;
             }
             (None, Outcome::Misses, _) => {
-                f.write_str(", the work that goes before it never ends")?;
+                f.write_str(", the more urgent work never ends")?;
             }
             (None, ..) => {}
         }
         if let Method::Demand(demand::DemandOutcome::Short { at, by }) = verdict.method {
             write!(
                 f,
-                "; {} after all arrive together, {} more is due than fits",
+                "; {} after all operations are released together, {} more work is due than fits",
                 Show(at),
                 Show(by)
             )?;

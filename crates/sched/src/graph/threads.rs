@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
             let faster = in_thread.iter().find(|&&at| infos[at].characteristics.period == period);
             let faster = faster.map_or("", |&at| &infos[at].entry_point);
             let why = format!(
-                "{}: its thread runs each {} and not each {}, because {faster}, which it calls, asks for that",
+                "{}: its thread runs every {} instead of every {}, because {faster}, which it calls, requires that",
                 info.entry_point,
                 Show(period),
                 Show(said.period)
@@ -180,7 +180,7 @@ impl<'a> Walk<'a> {
         }
         if said.period > 0 && jitter > said.period {
             let why = format!(
-                "{name}: its jitter of {} is longer than its period of {}, so that up to {} requests come together",
+                "{name}: its jitter of {} is longer than its period of {}, so up to {} requests can arrive together",
                 Show(jitter),
                 Show(said.period),
                 jitter / said.period + 1
@@ -282,7 +282,7 @@ impl<'a> Walk<'a> {
         for (place, unresolved) in self.unresolved.iter().enumerate() {
             let name = &infos[place].entry_point;
             let rest = format!(
-                "{name}: neither it nor its callers say how often it runs; give one of them a period"
+                "{name}: its rate is unknown; specify a period for it, or for one of its callers"
             );
             if unresolved.local {
                 let why = format!("unresolved local dependencies: {rest}");
@@ -471,7 +471,7 @@ mod tests {
         assert_eq!(set.dispatches(), [(0, 40, 1, 2)]);
         let flow = set.flow();
         assert_eq!(flow.anomalies.len(), 1);
-        assert!(flow.anomalies[0].description.contains("each 40 ns and not each 100 ns"));
+        assert!(flow.anomalies[0].description.contains("every 40 ns instead of every 100 ns"));
     }
 
     #[test]

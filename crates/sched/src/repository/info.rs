@@ -201,7 +201,7 @@ impl Characteristics {
         ];
         if let Some((what, time)) = times.into_iter().find(|&(_, time)| time > LONGEST) {
             return Some(format!(
-                "the {what} of {} overflows: {} is the most",
+                "the {what} of {} overflows: the maximum is {}",
                 Show(time),
                 Show(LONGEST)
             ));

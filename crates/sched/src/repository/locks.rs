@@ -46,7 +46,7 @@ impl fmt::Display for Protocol {
 /// Error for an unknown protocol name.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no locking protocol is called {0:?}; there are {names}",
+    "there is no locking protocol {0:?}; expected one of {names}",
     names = Protocol::ALL.map(Protocol::name).join(", ")
 )]
 pub struct UnknownProtocol(String);

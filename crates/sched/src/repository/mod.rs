@@ -107,7 +107,7 @@ impl Repository {
             if handle != info.handle || !own {
                 let name = &info.entry_point;
                 return Err(Error::Invalid(format!(
-                    "{name} has the handle {} at the place of {handle}, or dependencies of another",
+                    "{name} has the handle {} instead of {handle}, or dependencies of another operation",
                     info.handle
                 )));
             }
@@ -248,14 +248,12 @@ impl Repository {
         let info = self.get_mut(dependent)?;
         if calls == 0 {
             let name = &info.entry_point;
-            return Err(Error::Invalid(format!("{name}: a dependency of 0 calls is none")));
+            return Err(Error::Invalid(format!("{name}: a dependency needs at least 1 call")));
         }
         if info.dependencies.len() >= Repository::MOST_DEPENDENCIES {
             let most = Repository::MOST_DEPENDENCIES;
             let name = &info.entry_point;
-            return Err(Error::Invalid(format!(
-                "{name} has {most} dependencies, which is the most"
-            )));
+            return Err(Error::Invalid(format!("{name} has the maximum of {most} dependencies")));
         }
         info.dependencies.push(Dependency {
             kind,
@@ -329,7 +327,7 @@ impl Repository {
         if self.sections.len() >= Repository::MOST_SECTIONS {
             let most = Repository::MOST_SECTIONS;
             return Err(Error::Invalid(format!(
-                "{name}: there are {most} critical sections, which is the most"
+                "{name}: there is the maximum of {most} critical sections"
             )));
         }
         self.sections.push(section);

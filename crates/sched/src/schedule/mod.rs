@@ -109,7 +109,7 @@ impl std::fmt::Display for CriticalSet {
             CriticalSet::All => "all operations",
             CriticalSet::Marked => "operations of criticality HIGH and VERY_HIGH",
             CriticalSet::NoneMarked => {
-                "all operations, as none is of criticality HIGH or VERY_HIGH"
+                "all operations, because none is of criticality HIGH or VERY_HIGH"
             }
         })
     }
@@ -335,8 +335,7 @@ fn check_overruns(repository: &Repository, graph: &CallGraph) -> Result<(), Erro
         let called = callers.any(|call| call.kind == CallKind::TwoWay);
         if called && info.is_enabled() && info.characteristics.constraints.overrun.is_some() {
             let name = &info.entry_point;
-            let why =
-                "an overrun is of operations that nobody calls two-way; declare it for the caller";
+            let why = "an operation with two-way callers cannot have an overrun; declare the overrun for the caller";
             return Err(Error::Invalid(format!("{name}: {why}")));
         }
     }
@@ -360,7 +359,7 @@ fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Result<
             for &cause in &dispatch.causes {
                 let cause_info = &repository.infos()[cause];
                 if bursts || cause_info.characteristics.constraints.burst.is_some() {
-                    let why = "bursts are of operations that time releases and that send no events";
+                    let why = "only operations that are released by time and send no events can have bursts";
                     let name = &info.entry_point;
                     return Err(Error::Invalid(format!("{name}: {why}")));
                 }
@@ -435,7 +434,7 @@ fn too_long(task: &Task) -> Option<Anomaly> {
     let limit = task.deadline.min(task.period);
     (task.wcet > limit).then(|| {
         let why = format!(
-            "{}: takes {} at worst and has {} for it",
+            "{}: takes at most {}, but has only {}",
             task.name,
             Show(task.wcet),
             Show(limit)

@@ -105,7 +105,7 @@ pub enum SimulationError {
     NoPeriod(String),
     /// More jobs than can be simulated.
     #[error(
-        "{jobs} jobs are released in the frame and {most} are the most; simulate a shorter one"
+        "{jobs} jobs are released in the frame, but the limit is {most}; simulate a shorter frame"
     )]
     TooManyJobs {
         /// Number of jobs in the frame.
@@ -117,7 +117,7 @@ pub enum SimulationError {
     #[error("a frame of {} overflows", Show(*.0))]
     TooLong(Nanos),
     /// All jobs of the frame together take more than 36 years.
-    #[error("all jobs of the frame together take more than 36 years; simulate a shorter one")]
+    #[error("all jobs of the frame together take more than 36 years; simulate a shorter frame")]
     TooMuchWork,
     /// Jobs evicted each other endlessly during the construction of a timeline.
     #[error("jobs evict each other without end")]
@@ -127,7 +127,8 @@ pub enum SimulationError {
     NoProgress(NoProgress),
     /// Laxity would have to be evaluated more often than can be simulated.
     #[error(
-        "laxity would be looked at more than {most} times, each {} while a job runs; simulate a shorter frame, or a longer step",
+        "laxity would be checked more than {most} times, every {} while a job runs; simulate a shorter frame, or a \
+         longer step",
         Show(*.step)
     )]
     TooManyLooks {

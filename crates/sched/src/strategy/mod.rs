@@ -231,7 +231,7 @@ impl fmt::Display for Strategy {
 /// Error for an unknown strategy name.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no strategy is called {0:?}; there are {names}",
+    "there is no strategy {0:?}; expected one of {names}",
     names = Strategy::ALL.map(|strategy| strategy.name).join(", ")
 )]
 pub struct UnknownStrategy(String);

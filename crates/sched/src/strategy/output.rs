@@ -44,7 +44,7 @@ impl FromStr for DispatchModel {
     fn from_str(text: &str) -> Result<Self, String> {
         let found = DispatchModel::ALL.into_iter().find(|model| model.name() == text);
         found.ok_or_else(|| {
-            format!("no dispatching model is called {text:?}; there are urgency, band and non-preemptive")
+            format!("there is no dispatching model {text:?}; expected one of urgency, band and non-preemptive")
         })
     }
 }

@@ -114,10 +114,18 @@ fn refused(from: &str, to: &str) -> String {
 #[test]
 fn what_is_not_read_is_refused_by_name_and_place() {
     let cases = [
-        ("thread Alarm\n", "thread Alarm extends Sensor\n", "21:16: extends is not read: Alarm"),
-        ("Periodic;", "Aperiodic;", "12:28: the dispatch protocol Aperiodic is not read"),
-        ("slow: thread Sensor;", "slow: thread Sensor[3];", "arrays are not read: slow"),
-        ("slow: thread Sensor;", "slow: thread Sensor in modes (a);", "in modes is not read: slow"),
+        (
+            "thread Alarm\n",
+            "thread Alarm extends Sensor\n",
+            "21:16: extends is not supported: Alarm",
+        ),
+        ("Periodic;", "Aperiodic;", "12:28: the dispatch protocol Aperiodic is not supported"),
+        ("slow: thread Sensor;", "slow: thread Sensor[3];", "arrays are not supported: slow"),
+        (
+            "slow: thread Sensor;",
+            "slow: thread Sensor in modes (a);",
+            "in modes is not supported: slow",
+        ),
         (
             "slow: thread Sensor;",
             "slow: thread Missing;",
@@ -126,16 +134,20 @@ fn what_is_not_read_is_refused_by_name_and_place() {
         (
             "slow: thread Sensor;",
             "slow: virtual processor Cpu;",
-            "virtual processors are not read: slow",
+            "virtual processors are not supported: slow",
         ),
-        ("connections", "modes m: mode;\n connections", "modes are not read"),
+        ("connections", "modes m: mode;\n connections", "modes are not supported"),
         (
             "10 ms;\n  end Sensor.fast",
             "fast_period;\n  end Sensor.fast",
-            "period is a time with a unit",
+            "period must be a time with a unit",
         ),
-        ("10 ms;\n  end Sensor.fast", "10 days;\n  end Sensor.fast", "\"days\" is no unit of time"),
-        ("10 ms;\n  end Sensor.fast", "0 ms;\n  end Sensor.fast", "a period of 0 is none"),
+        (
+            "10 ms;\n  end Sensor.fast",
+            "10 days;\n  end Sensor.fast",
+            "\"days\" is not a unit of time",
+        ),
+        ("10 ms;\n  end Sensor.fast", "0 ms;\n  end Sensor.fast", "a period cannot be 0"),
         ("1 ms .. 2500 us", "3 ms .. 2500 us", "the range ends before it begins"),
         ("      Period => 100 ms applies to alarm;\n", "", "flight.alarm has no Period"),
         (
@@ -148,23 +160,23 @@ fn what_is_not_read_is_refused_by_name_and_place() {
             "",
             "flight.fast has no Actual_Processor_Binding",
         ),
-        ("reference (left)", "reference (wire)", "wire is no processor of the system"),
-        ("(RMS)", "(ARINC653)", "the scheduling protocol ARINC653 is not read"),
+        ("reference (left)", "reference (wire)", "wire is not a processor of the system"),
+        ("(RMS)", "(ARINC653)", "the scheduling protocol ARINC653 is not supported"),
         (
             "applies to flight.slow",
             "applies to flight.slower",
-            "compute_deadline applies to flight.slower, which is not there",
+            "compute_deadline applies to flight.slower, which does not exist",
         ),
         (
             "out_port: out",
             "shared: requires data access State;\n out_port: out",
-            "data access is not read",
+            "data access is not supported",
         ),
         ("Period => 100 ms applies", "Time_Slot => (1); Period => 100 ms applies", ""),
         (
             "end Avionics::Model;",
             "",
-            "\"end\" of the package is expected here, not the end of the text",
+            "expected \"end\" of the package here, not the end of the text",
         ),
         ("{** states", "{* states", ""),
     ];
@@ -178,14 +190,14 @@ fn what_is_not_read_is_refused_by_name_and_place() {
         assert!(told.contains(expected), "{from} -> {to}\n{told}");
     }
     let slot = refused("Period => 10 ms;", "Time_Slot => (1);");
-    assert!(slot.contains("time_slot is not read, and would change the timing"), "{slot}");
+    assert!(slot.contains("time_slot is not supported, and would change the timing"), "{slot}");
 }
 
 #[test]
 fn rings_and_towers_come_to_an_end() {
     let ring = "package P public system S end S; system implementation S.a subcomponents b: system S.b; end S.a;
         system implementation S.b subcomponents a: system S.b; end S.b; end P;";
-    assert!(read(&[ring]).unwrap_err().why.contains("deep within each other, or in a ring"));
+    assert!(read(&[ring]).unwrap_err().why.contains("deep, or contain themselves"));
     // Each level has ten times the components of the next lower one.
     let mut tower = String::from("package P public thread T end T; process L0 end L0; ");
     tower.push_str("system L end L; system implementation L.l0 end L.l0; ");

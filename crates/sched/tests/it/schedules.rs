@@ -232,7 +232,7 @@ fn what_cannot_be_scheduled_is_refused_with_its_exception() {
     let muf = compute(&repository, Strategy::MUF, DispatchModel::Band);
     assert_eq!(muf.check(), Ok(()));
     assert!(muf.anomalies.iter().any(|found| found.severity == Severity::Error
-        && found.description == "greedy: takes 60 ms at worst and has 50 ms for it"));
+        && found.description == "greedy: takes at most 60 ms, but has only 50 ms"));
     let rms = compute(&repository, Strategy::RMS, DispatchModel::Band);
     assert_eq!(rms.check().unwrap_err().exception(), "UTILIZATION_BOUND_EXCEEDED");
 

@@ -219,7 +219,7 @@ fn reasons_are_told_to_the_observer() {
     let _ = bench.scheduler.create("a");
     let _ = bench.scheduler.recompute_scheduling(1, 99);
     let expected = [
-        "create: an operation called \"a\" exists already",
+        "create: the operation \"a\" already exists",
         "recompute_scheduling: the critical operations alone need 200.00 % of the processor",
     ];
     assert_eq!(*told.lock().unwrap(), expected);

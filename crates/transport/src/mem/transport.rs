@@ -104,7 +104,7 @@ impl Transport for Memory {
             let (one, more) = part.split('&');
             rest = more;
             let (name, Some(value)) = one.split('=') else {
-                return Err(one.error("an option is written name=value"));
+                return Err(one.error("an option must have the form NAME=VALUE"));
             };
             if !model.common_option(name, value)? {
                 return Err(name.error("the options are allow and deny"));
@@ -119,7 +119,11 @@ impl Transport for Memory {
             let place = match name.text() {
                 "*" => "",
                 text if text.chars().all(in_name) => text,
-                _ => return Err(name.error("a place has letters, digits, dots, - and _ only")),
+                _ => {
+                    return Err(
+                        name.error("a name can contain only letters, digits, dots, - and _")
+                    );
+                }
             };
             endpoints.push(Endpoint { version, place: place.to_owned(), ..model.clone() });
         }
@@ -149,7 +153,7 @@ impl Transport for Memory {
                 endpoint: Box::new(at.clone()),
                 address: endpoint.place,
                 error: io::ErrorKind::AddrInUse.into(),
-                advice: Some("somebody in this process listens there: choose another name"),
+                advice: Some("another listener in this process uses this name: choose another one"),
             });
         }
         let place = Arc::new(Place { queue: Mutex::default(), changed: Condvar::new() });

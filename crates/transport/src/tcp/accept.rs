@@ -194,7 +194,8 @@ fn advice(error: &io::Error) -> Option<&'static str> {
             "another process listens there: stop it, or choose another port (0 lets the system choose)"
         }
         io::ErrorKind::AddrNotAvailable => {
-            "no interface of this host has that address: choose one of its own, or leave the host empty for all"
+            "no interface of this host has that address: choose an address of this host, or leave the host empty for \
+             all"
         }
         io::ErrorKind::PermissionDenied => {
             "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE): choose a higher port"

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::endpoint::{Endpoint, EndpointError, Part};
 
-const PORT: &str = "a port is a number from 0 to 65535";
+const PORT: &str = "a port must be a number from 0 to 65535";
 
 /// Place of a TCP [`Endpoint`]: hosts, ports and options.
 ///
@@ -40,7 +40,7 @@ const PORT: &str = "a port is a number from 0 to 65535";
 /// let error = read(Notation::Url, "gateway:99999").unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     r#"endpoint "gateway:99999", at "99999": a port is a number from 0 to 65535"#
+///     r#"endpoint "gateway:99999", at "99999": a port must be a number from 0 to 65535"#
 /// );
 /// # Ok::<(), oxorb_transport::EndpointError>(())
 /// ```
@@ -160,7 +160,7 @@ pub(super) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
         let (one, more) = part.split('&');
         rest = more;
         let (name, Some(value)) = one.split('=') else {
-            return Err(one.error("an option is written name=value"));
+            return Err(one.error("an option must have the form NAME=VALUE"));
         };
         if !like.common_option(name, value)? && !option(name, value, &mut model)? {
             return Err(
@@ -190,13 +190,15 @@ pub(super) fn colon(text: Part<'_>) -> Result<Endpoint, EndpointError> {
     let (host, port) = split_port(text)?;
     let mut place = Place::new(host_name(host)?, 0);
     let Some(port) = port else {
-        return Err(text.error("host and port are separated by a colon, even if both are absent"));
+        return Err(
+            text.error("host and port must be separated by a colon, even if both are absent")
+        );
     };
     if let (first, Some(last)) = port.split('-') {
         place.port = number(first, PORT)?;
         let last: u16 = number(last, PORT)?;
         if place.port == 0 || last < place.port {
-            return Err(port.error("a range of ports goes upwards, and begins at 1 or above"));
+            return Err(port.error("a range of ports must be ascending, and begin at 1 or above"));
         }
         place.port_span = last - place.port + 1;
     } else if !port.text().is_empty() {
@@ -209,9 +211,9 @@ pub(super) fn colon(text: Part<'_>) -> Result<Endpoint, EndpointError> {
 fn option(name: Part<'_>, value: Part<'_>, place: &mut Place) -> Result<bool, EndpointError> {
     match name.text() {
         PORT_SPAN => {
-            place.port_span = number(value, "a port span is a number from 1 to 65535")?;
+            place.port_span = number(value, "a port span must be a number from 1 to 65535")?;
             if place.port_span == 0 {
-                return Err(value.error("a port span is a number from 1 to 65535"));
+                return Err(value.error("a port span must be a number from 1 to 65535"));
             }
         }
         HOST_PUBLISHED if value.text().is_empty() => {
@@ -222,7 +224,7 @@ fn option(name: Part<'_>, value: Part<'_>, place: &mut Place) -> Result<bool, En
             place.reuse_address = match value.text() {
                 "0" => false,
                 "1" => true,
-                _ => return Err(value.error("reuse_addr is 0 or 1")),
+                _ => return Err(value.error("reuse_addr must be 0 or 1")),
             }
         }
         _ => return Ok(false),
@@ -243,7 +245,7 @@ fn split_port(address: Part<'_>) -> Result<(Part<'_>, Option<Part<'_>>), Endpoin
         let (host, port) = address.split(':');
         return match port {
             Some(port) if port.text().contains(':') => {
-                Err(address.error("an IPv6 address is written in brackets, as in [::1]:2809"))
+                Err(address.error("an IPv6 address must be in brackets, as in [::1]:2809"))
             }
             _ => Ok((host, port)),
         };
@@ -270,13 +272,13 @@ fn host_name(host: Part<'_>) -> Result<String, EndpointError> {
         let (address, _zone) = inner.split_once('%').unwrap_or((inner, ""));
         return match address.parse::<Ipv6Addr>() {
             Ok(_) => Ok(inner.to_owned()),
-            Err(_) => Err(host.error("this is no IPv6 address")),
+            Err(_) => Err(host.error("this is not an IPv6 address")),
         };
     }
     let in_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
     match host.text().chars().all(in_name) {
         true => Ok(host.text().to_owned()),
-        false => Err(host.error("a host name has letters, digits, dots and hyphens only")),
+        false => Err(host.error("a host name can contain only letters, digits, dots and hyphens")),
     }
 }
 

@@ -186,7 +186,7 @@ fn is_loopback(host: &str) -> bool {
 }
 
 fn foreign(to: &Address) -> io::Error {
-    let problem = format!("{to} is no address of TCP");
+    let problem = format!("{to} is not an address of TCP");
     io::Error::new(io::ErrorKind::InvalidInput, problem)
 }
 

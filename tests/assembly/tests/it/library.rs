@@ -169,7 +169,7 @@ fn another_version_or_compiler_is_refused_before_it_is_called() {
     let written = record("OxORB-a1", SIZE, ["0.0.9", compiler, target, profile, "h"]);
     let error = refused(&folder.library("old", &written), &Demands::default()).to_string();
     assert!(
-        error.contains("its version of OxORB is \"0.0.9\", and here")
+        error.contains("its version of OxORB is \"0.0.9\" instead of")
             && error.contains("build it with"),
         "{error}"
     );
@@ -198,12 +198,12 @@ fn what_is_no_library_of_components_is_refused() {
     std::fs::write(&text, "no library at all\n").unwrap();
     let error = told(&text);
     assert!(
-        error.contains("the system does not load it")
+        error.contains("the system cannot load it")
             && error.contains("give the path of a shared library"),
         "{error}"
     );
     let error = told(&folder.0.join("libnowhere.so"));
-    assert!(error.contains("the system does not load it"), "{error}");
+    assert!(error.contains("the system cannot load it"), "{error}");
 
     let bare = folder.library("bare", "#[unsafe(no_mangle)] pub extern \"C\" fn another() {}");
     let error = told(&bare);
@@ -216,10 +216,10 @@ fn what_is_no_library_of_components_is_refused() {
     let error = told(&folder.library("mark", &record("somebody", SIZE, facts)));
     assert!(error.contains("does not begin with the mark"), "{error}");
     let error = told(&folder.library("size", &record("OxORB-a1", 64, facts)));
-    assert!(error.contains("has 64 octets, and here"), "{error}");
+    assert!(error.contains("has 64 octets instead of"), "{error}");
     // The record ends after its size field.
     let short = "#[repr(C, align(8))] pub struct Record([u8; 8], u32, u32);\n\
                  #[unsafe(no_mangle)] pub static oxorb_artifact: Record = Record(*b\"OxORB-a1\", 16, 8);";
     let error = told(&folder.library("short", short));
-    assert!(error.contains("has 16 octets, and here"), "{error}");
+    assert!(error.contains("has 16 octets instead of"), "{error}");
 }

@@ -298,7 +298,7 @@ fn where_no_one_thread_serves_activation_says_why() {
     let grows = pool(Threadpool::with_lanes([lane(1).dynamic_threads(1)]));
     refused(&poa(&server, "grows", policies(grows, 1)), "dynamic threads");
     let queue = Threadpool::with_lanes([lane(1)]).serving(oxorb::rt::Serving::Queue);
-    refused(&poa(&server, "queue", policies(pool(queue), 1)), "hands requests on");
+    refused(&poa(&server, "queue", policies(pool(queue), 1)), "passes requests to other threads");
     let lends = Threadpool::with_lanes([lane(1), lane(2)]).allow_borrowing();
     refused(&poa(&server, "lends", policies(pool(lends), 2)), "borrow");
     let lanes = pool(Threadpool::with_lanes([lane(1), lane(2)]));

@@ -287,7 +287,7 @@ fn a_container_that_sees_no_threads_is_told_why() {
     let told = server.output().iter().map(|line| line.text.as_str());
     let told: Vec<&str> = told.filter(|line| line.contains("napi")).collect();
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("no thread takes its packets"), "{told:?}");
+    assert!(told[0].contains("no thread processes its packets"), "{told:?}");
 }
 
 /// A version 1 control group may have no time for real-time threads: the kernel refuses their priorities regardless of

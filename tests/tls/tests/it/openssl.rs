@@ -137,8 +137,8 @@ fn versions_of_tls_are_those_that_the_settings_allow() {
     let authority = Authority::new("Test CA");
     let own = authority.sign("server", &["127.0.0.1"]);
     // Either the agreed version and cipher suite, or the number of the alert and the line in the log.
-    let not_allowed = ("alert number 70", "knows no version of TLS that is allowed here");
-    let too_old = ("alert number 40", "as if it knew no TLS newer than 1.1");
+    let not_allowed = ("alert number 70", "supports no version of TLS that is allowed here");
+    let too_old = ("alert number 40", "so it may not support a TLS version newer than 1.1");
     for (old, option, expected) in [
         ("no", "-tls1_3", Ok("TLSv1.3, Cipher is TLS_")),
         ("no", "-tls1_2", Err(not_allowed)),
@@ -207,7 +207,7 @@ fn what_is_no_giop_or_no_tls_gets_no_answer_of_giop() {
     let said = s_client(&server, &[]);
     assert!(said.contains("TLSv1.3, Cipher is TLS_"), "{said}");
     assert!(!said.contains("GIOP"), "{said}");
-    server.logs("the client broke the protocol");
+    server.logs("the client violated the protocol");
     assert_eq!(server.orb.connection_statistics().count(Incident::Violation), 1);
     // A request of GIOP in plain text, at the port for TLS.
     let mut raw = TcpStream::connect(&server.address).unwrap();
@@ -216,7 +216,7 @@ fn what_is_no_giop_or_no_tls_gets_no_answer_of_giop() {
     // The server may reset the connection.
     let _ = raw.read_to_end(&mut answer);
     assert!(!answer.windows(4).any(|octets| octets == b"GIOP"), "{answer:?}");
-    server.logs("the client speaks plain GIOP");
+    server.logs("the client sent GIOP without TLS");
     assert_eq!((server.handshakes("completed"), server.handshakes("refused")), (1, 1));
     server.end();
 }
@@ -234,12 +234,12 @@ fn a_certificate_of_the_client_is_wanted_and_verified() {
     let said = s_client(&server, &[]);
     assert!(said.contains("Acceptable client certificate CA names"), "{said}");
     assert!(said.contains("alert number 116"), "certificate_required: {said}");
-    server.logs("the client showed no certificate, and one is required");
+    server.logs("the client showed no certificate, but one is required");
 
     let mallory = other.sign("mallory", &[]).display().to_string();
     let said = s_client(&server, &["-cert", &mallory, "-key", &mallory]);
     assert!(said.contains("alert number 48"), "unknown_ca: {said}");
-    server.logs("the client's certificate was signed by nobody who is trusted here");
+    server.logs("the client's certificate was not signed by a trusted authority");
     assert_eq!((server.handshakes("completed"), server.handshakes("refused")), (0, 2));
 
     let alice = authority.sign("alice", &[]).display().to_string();
@@ -298,11 +298,11 @@ fn the_client_says_which_server_it_refuses_and_why() {
     let own = self_signed(&authority.folder, "self", "FALSE");
     let own_authority = self_signed(&authority.folder, "self-authority", "TRUE");
     let cases: [(&Path, &[&str], &str, &str); 5] = [
-        (&other, &[], "and not for 127.0.0.1 (-ORBTlsServerName", "alert number 42"),
+        (&other, &[], "not for 127.0.0.1 (-ORBTlsServerName", "alert number 42"),
         (&expired, &[], "the server's certificate has expired", "alert number 45"),
-        (&own, &[], "was signed by nobody who is trusted here (-ORBTlsRoots)", "alert number 48"),
-        (&own_authority, &[], "is an authority's own (CA:TRUE)", "alert number 46"),
-        (&good, &["-tls1_2"], "it speaks no version of TLS that is", "unsupported protocol"),
+        (&own, &[], "was not signed by a trusted authority (-ORBTlsRoots)", "alert number 48"),
+        (&own_authority, &[], "is the certificate of an authority (CA:TRUE)", "alert number 46"),
+        (&good, &["-tls1_2"], "it supports no version of TLS that is", "unsupported protocol"),
     ];
     for (certificate, options, why, alert) in cases {
         let (mut server, port) = s_server(certificate, options);

@@ -153,7 +153,7 @@ fn who_must_show_a_certificate_and_does_not_is_told() {
     let error = ping(&object).unwrap_err();
     assert_eq!(error.kind, SystemExceptionKind::Transient, "{error}");
     assert_eq!(error.completed, CompletionStatus::No, "nobody read the request");
-    assert!(error.to_string().contains("it wants a certificate"), "{error}");
+    assert!(error.to_string().contains("it requires a certificate"), "{error}");
     assert!(server.connection_statistics().count(Incident::HandshakeRefused) > 0);
 
     let known = build(client());
@@ -172,7 +172,7 @@ fn secure_only_neither_publishes_nor_uses_a_plain_address() {
     let error = ping(&seen(&plain, &strict)).unwrap_err();
     assert_eq!(error.completed, CompletionStatus::No, "{error}");
     let error = server("iiop://127.0.0.1:0").setting("SecureOnly", "yes").build().err().unwrap();
-    assert!(error.to_string().contains("SecureOnly yes leaves protocols only"), "{error}");
+    assert!(error.to_string().contains("SecureOnly yes permits only protocols"), "{error}");
 
     // A server with SecureOnly can listen over TLS.
     let strict_server = build(server("iiops://127.0.0.1:0").setting("SecureOnly", "yes"));

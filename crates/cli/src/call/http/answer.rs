@@ -34,7 +34,7 @@ pub(super) fn tell(reply: &Reply, has_token: bool) -> Done {
 
 /// Prints the exception of an answer, if it has one, and returns the message for people.
 pub(super) fn failed(reply: &Reply, has_token: bool) -> Failed {
-    let status = format!("the gateway answers {} {}", reply.status, reply.reason);
+    let status = format!("the gateway answered {} {}", reply.status, reply.reason);
     let text = reply.text().ok().filter(|text| check(text).is_ok()).unwrap_or_default();
     let problem = members(text).unwrap_or_default();
     let text_of =
@@ -51,13 +51,13 @@ pub(super) fn failed(reply: &Reply, has_token: bool) -> Failed {
         None => status.trim_end().to_owned(),
     };
     match reply.status {
-        300..=399 => because(format!("{why}; the command goes to no other address")),
-        401 if !has_token => because(format!("{why}; give it with --token FILE")),
+        300..=399 => because(format!("{why}; the command does not follow redirections")),
+        401 if !has_token => because(format!("{why}; supply a token with --token FILE")),
         403 if text_of("type").as_deref() == Some(DENIED) => because(match has_token {
             true => {
-                format!("{why}; the gateway knows the token, but its rules require another one")
+                format!("{why}; the gateway knows the token, but its rules require another token")
             }
-            false => format!("{why}; a token with this right is given with --token FILE"),
+            false => format!("{why}; supply a token with this right with --token FILE"),
         }),
         _ => because(why),
     }

@@ -50,7 +50,9 @@ impl Client {
         };
         let token = args.token()?;
         if token.is_some() && !url.is_secure && !url.is_loopback() {
-            warning("the token can be read on the network: http: is not encrypted, https: is");
+            warning(
+                "the token can be read on the network, because http: is not encrypted; use https:",
+            );
         }
         let place = tcp::address(url.host, url.port);
         Ok(Client {
@@ -135,7 +137,7 @@ impl Client {
 fn told(error: io::Error) -> String {
     match error.kind() {
         ErrorKind::TimedOut | ErrorKind::WouldBlock => {
-            "there was no complete answer in time (--timeout)".to_owned()
+            "no complete answer arrived within the time limit (--timeout)".to_owned()
         }
         _ => error.to_string(),
     }
@@ -152,7 +154,8 @@ fn tls(options: &Options) -> Result<Box<dyn Transport>, Failed> {
 #[cfg(not(feature = "tls"))]
 fn tls(_: &Options) -> Result<Box<dyn Transport>, Failed> {
     Err(because(
-        "https: this command was built without TLS: cargo install oxorb-cli --features tls, which takes a C compiler",
+        "https: this command was built without TLS: cargo install oxorb-cli --features tls, which requires a C \
+         compiler",
     ))
 }
 

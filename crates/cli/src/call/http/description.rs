@@ -14,7 +14,9 @@ use super::json::{check, elements, member, members};
 /// The text is no description.
 pub(super) fn interface(text: &str) -> Result<Interface, String> {
     check(text)?;
-    read(text).ok_or_else(|| "the answer describes no object of an HTTP gateway".to_owned())
+    read(text).ok_or_else(|| {
+        "the answer is not the description of an object of an HTTP gateway".to_owned()
+    })
 }
 
 fn read(text: &str) -> Option<Interface> {

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 /// The mistake, with its line and column.
 pub(super) fn check(text: &str) -> Result<(), String> {
     let checked = serde_json::from_str::<IgnoredAny>(text);
-    checked.map(drop).map_err(|error| format!("the answer is no JSON: {error}"))
+    checked.map(drop).map_err(|error| format!("the answer is not JSON: {error}"))
 }
 
 /// Returns the members of an object in their order; `None` if the text is no object.

@@ -59,7 +59,7 @@ impl<R: FnMut(&mut Vec<u8>) -> Result<usize, String>> Input<R> {
             let rest = &self.octets[self.taken..];
             let end = rest.iter().position(|octet| *octet == b'\n');
             let count = end.map_or(rest.len(), |end| end + 1);
-            *left = left.checked_sub(count).ok_or("the head of the answer is too long")?;
+            *left = left.checked_sub(count).ok_or("the header of the answer is too long")?;
             line.extend_from_slice(&rest[..count]);
             self.taken += count;
             if end.is_some() {
@@ -156,7 +156,7 @@ impl Head {
         R: FnMut(&mut Vec<u8>) -> Result<usize, String>,
     {
         let line = input.line(left)?;
-        let (status, reason) = status(&line).ok_or("this is no answer of an HTTP server")?;
+        let (status, reason) = status(&line).ok_or("this is not the answer of an HTTP server")?;
         let mut head = Head { status, reason: reason.to_owned(), fields: Vec::new() };
         loop {
             let line = input.line(left)?;
@@ -186,11 +186,12 @@ impl Head {
         match (&self.values("transfer-encoding")[..], &self.values("content-length")[..]) {
             ([coding], []) if coding.eq_ignore_ascii_case("chunked") => Ok(Length::Chunks),
             ([], [digits]) if digits.bytes().all(|octet| octet.is_ascii_digit()) => {
-                let count =
-                    digits.parse::<usize>().map_err(|_| "the length of the answer is no number")?;
+                let count = digits
+                    .parse::<usize>()
+                    .map_err(|_| "the length of the answer is not a number")?;
                 Ok(Length::Octets(count))
             }
-            _ => Err("the length of the answer is not known".to_owned()),
+            _ => Err("the answer does not state its length".to_owned()),
         }
     }
 }
@@ -249,7 +250,7 @@ mod tests {
             ("Content-Length: 5\r\n\r\n1234", "ended before"),
             ("Content-Length: 5\r\n", "ended before"),
             ("Content-Length: 21\r\n\r\n", "more than 20"),
-            ("Content-Length: 99999999999999999999999\r\n\r\n", "no number"),
+            ("Content-Length: 99999999999999999999999\r\n\r\n", "not a number"),
             ("Content-Length: +5\r\n\r\n12345", "not known"),
             ("Content-Length: 5\r\nContent-Length: 5\r\n\r\n12345", "not known"),
             ("Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "not known"),
@@ -269,7 +270,7 @@ mod tests {
         for text in
             ["SSH-2.0\r\n", "HTTP/2 200 OK\r\n", "HTTP/1.1 20 OK\r\n", "HTTP/1.1 999 No\r\n"]
         {
-            assert!(receive(text, 1000).unwrap_err().contains("no answer of"), "{text:?}");
+            assert!(receive(text, 1000).unwrap_err().contains("not the answer of"), "{text:?}");
         }
     }
 }

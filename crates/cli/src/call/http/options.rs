@@ -31,7 +31,7 @@ impl HttpArgs {
             [(self.token.is_some(), "--token"), (self.max_answer.is_some(), "--max-answer")];
         match options.iter().find(|(is_given, _)| *is_given) {
             Some((_, option)) => Err(because(format!(
-                "{option} is only for objects behind an HTTP gateway, whose addresses begin with http: or https:"
+                "{option} applies only to objects behind an HTTP gateway, whose addresses begin with http: or https:"
             ))),
             None => Ok(()),
         }
@@ -52,7 +52,9 @@ impl HttpArgs {
             1 => Ok(tokens.pop().map(|token| token.secret)),
             _ => {
                 let path = path.display();
-                Err(because(format!("{path}: there are several tokens, and a client has one")))
+                Err(because(format!(
+                    "{path}: the file contains several tokens, but a client uses one"
+                )))
             }
         }
     }

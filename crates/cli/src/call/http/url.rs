@@ -52,14 +52,14 @@ impl<'u> Url<'u> {
 /// Returns authority, host, port and path.
 fn split(rest: &str, is_secure: bool) -> Result<(&str, &str, u16, &str), String> {
     if !rest.bytes().all(|octet| octet.is_ascii_graphic()) {
-        return Err("other characters than those of ASCII are percent-encoded".to_owned());
+        return Err("characters outside ASCII must be percent-encoded".to_owned());
     }
     if rest.contains(['?', '#']) {
-        return Err("the address of an object has no query and no fragment".to_owned());
+        return Err("the address of an object cannot have a query or a fragment".to_owned());
     }
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     if authority.contains('@') {
-        return Err("a gateway has no user names; it takes a token (--token)".to_owned());
+        return Err("a gateway does not accept user names; supply a token (--token)".to_owned());
     }
     let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port),
@@ -71,7 +71,7 @@ fn split(rest: &str, is_secure: bool) -> Result<(&str, &str, u16, &str), String>
         (digits, _) => {
             let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
             let port = digits.parse::<u16>().ok().filter(|_| is_number);
-            port.ok_or_else(|| format!("{digits} is no port"))?
+            port.ok_or_else(|| format!("{digits} is not a port"))?
         }
     };
     let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
@@ -79,10 +79,10 @@ fn split(rest: &str, is_secure: bool) -> Result<(&str, &str, u16, &str), String>
     match address {
         Some(address) if address.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6()) => {}
         None if !host.is_empty() && host.chars().all(is_host) => {}
-        _ => return Err(format!("{host:?} is no host")),
+        _ => return Err(format!("{host:?} is not a host")),
     }
     match path.trim_end_matches('/') {
-        "" => Err("an object has a path, such as /objects/NAME".to_owned()),
+        "" => Err("the address of an object needs a path, such as /objects/NAME".to_owned()),
         path => Ok((authority, address.unwrap_or(host), port, path)),
     }
 }

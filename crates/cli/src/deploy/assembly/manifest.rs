@@ -19,7 +19,7 @@ pub(super) fn text(assembly: &Assembly<'_>, folders: &[(String, String)]) -> Str
         None => format!("version = {}", quoted(version)),
     };
     let mut out = format!(
-        "# Written once by `oxorb deploy static`; from then on it is yours.\n\
+        "# Written once by `oxorb deploy static`, which never overwrites it. Edit it as needed.\n\
          [package]\n\
          name = {}\n\
          version = \"0.1.0\"\n\

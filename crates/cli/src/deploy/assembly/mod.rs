@@ -83,7 +83,7 @@ pub(super) fn run(mut args: Args) -> Done {
     if !report.is_good() {
         let first = report.findings.first().map(ToString::to_string);
         return Err(because(format!(
-            "nothing is written, as the plan is wrong: {}: {}; oxorb deploy check reports all errors",
+            "nothing was written, because the plan has errors: {}: {}; oxorb deploy check reports all errors",
             args.plan.display(),
             first.unwrap_or_default()
         )));
@@ -117,7 +117,7 @@ pub(super) fn run(mut args: Args) -> Done {
         process.name,
         process.node,
         match is_kept {
-            true => "; Cargo.toml is there and was kept",
+            true => "; the existing Cargo.toml was kept",
             false => "",
         }
     ))
@@ -137,11 +137,12 @@ fn process(args: &Args, plan: &Plan) -> Result<Process, Failed> {
     let mut found = all.into_iter().filter(is_it);
     match (found.next(), found.next()) {
         (Some(process), None) => Ok(process),
-        (None, _) => {
-            Err(because(format!("the plan has no such process; it has {}", known.join(", "))))
-        }
+        (None, _) => Err(because(format!(
+            "the plan has no such process; its processes are {}",
+            known.join(", ")
+        ))),
         (Some(_), Some(_)) => Err(because(format!(
-            "the plan has several processes, and one is written at a time; say which: {}",
+            "the plan has several processes, and each call writes one; specify which: {}",
             known.join(", ")
         ))),
     }

@@ -139,8 +139,9 @@ impl<'p> Assembly<'p> {
         let mut findings = Vec::new();
         if let Some(resources) = input.resources {
             if let Some(configuration) = &resources.svcconf {
-                let what = "svcconf is a configuration file of TAO's, which is not read here";
-                let cure = "give its settings to the program, as -ORBNAME VALUE";
+                let what =
+                    "svcconf is a configuration file of TAO, which this command does not read";
+                let cure = "pass its settings to the program, as -ORBNAME VALUE";
                 let finding = Finding::error(configuration.place, what).cure(cure);
                 findings.push(finding.within(Source::Rtcad));
             }
@@ -156,11 +157,11 @@ impl<'p> Assembly<'p> {
             let attachment = (input.resources).and_then(|it| it.attachment(&instance.name));
             if let Some(carried) = attachment.filter(|it| it.events == Some(Events::Channel)) {
                 let what = format!(
-                    "the events of instance {:?} go through a channel, which is not written here",
+                    "the events of instance {:?} pass through a channel, which this command cannot generate",
                     instance.name
                 );
                 let finding = Finding::error(carried.place, what)
-                    .cure("take events = \"channel\" out, or run the plan by an executable");
+                    .cure("remove events = \"channel\", or run the plan with an executable");
                 findings.push(finding.within(Source::Rtcad));
             }
             let works = attachment.iter().flat_map(|attachment| &attachment.work);
@@ -247,18 +248,22 @@ impl<'p> Assembly<'p> {
             if IOR_FILES.contains(&&*property.name) {
                 match property.value.as_text() {
                     Some(file) => ior_files.push(file.to_owned()),
-                    None => findings.push(Finding::error(property.place, "a file is a string")),
+                    None => findings.push(Finding::error(
+                        property.place,
+                        "the value of a file property must be a \
+                                                                          string",
+                    )),
                 }
                 continue;
             }
             if property.name.contains('.') {
-                let what = format!("{:?} is a setting that needs managers", property.name);
-                let cure = "take it out of this plan, or launch the plan instead";
+                let what = format!("the setting {:?} requires node managers", property.name);
+                let cure = "remove it from this plan, or launch the plan instead";
                 findings.push(Finding::error(property.place, what).cure(cure));
                 continue;
             }
             let Some(setter) = names::setter(&property.name) else {
-                let what = format!("{:?} is no name of an attribute", property.name);
+                let what = format!("{:?} is not the name of an attribute", property.name);
                 findings.push(Finding::error(property.place, what));
                 continue;
             };
@@ -296,7 +301,7 @@ fn said<'i>(implementation: &'i Implementation, name: &str) -> Option<(&'i str, 
 
 /// Returns the package of the executors of an implementation.
 fn package(implementation: &Implementation, plan: &Plan) -> Result<String, Finding> {
-    let cure = format!("give the implementation {CRATE:?} as execParameter");
+    let cure = format!("add the execParameter {CRATE:?} to the implementation");
     let (name, place) = match said(implementation, CRATE) {
         Some(said) => said,
         None => {
@@ -304,7 +309,7 @@ fn package(implementation: &Implementation, plan: &Plan) -> Result<String, Findi
             let at = first.and_then(|to| plan.artifact_at(to));
             let Some(at) = at else {
                 let what = format!(
-                    "implementation {:?} has no artifact, the name of which is its crate's",
+                    "implementation {:?} has no artifact, whose name would be the name of the crate",
                     implementation.name
                 );
                 return Err(Finding::error(implementation.place, what).cure(cure));
@@ -324,18 +329,18 @@ fn package(implementation: &Implementation, plan: &Plan) -> Result<String, Findi
 /// Returns the path of the function that returns an executor.
 fn executor(implementation: &Implementation, library: &str) -> Result<String, Finding> {
     if let Some((path, place)) = said(implementation, EXECUTOR) {
-        let what = || format!("{path:?} is no path of Rust, as display::Gps::new");
+        let what = || format!("{path:?} is not a Rust path such as display::Gps::new");
         return names::path(path).ok_or_else(|| Finding::error(place, what()));
     }
     let Some((factory, place)) = said(implementation, FACTORY) else {
         let what = format!("implementation {:?} has no entry point", implementation.name);
-        let cure = format!("give it {FACTORY:?} or {EXECUTOR:?} as execParameter");
+        let cure = format!("add the execParameter {FACTORY:?} or {EXECUTOR:?}");
         return Err(Finding::error(implementation.place, what).cure(cure));
     };
     let function = names::method(factory);
     let function = function.ok_or_else(|| {
-        let cure = format!("give it {EXECUTOR:?} as execParameter, a path of Rust");
-        Finding::error(place, format!("{factory:?} is no name of a function")).cure(cure)
+        let cure = format!("add the execParameter {EXECUTOR:?}, a Rust path");
+        Finding::error(place, format!("{factory:?} is not the name of a function")).cure(cure)
     })?;
     Ok(format!("{library}::{function}"))
 }
@@ -347,7 +352,7 @@ fn reference(
     input: &Input<'_>,
 ) -> Result<String, Finding> {
     if let Some((path, place)) = said(implementation, REFERENCE) {
-        let what = || format!("{path:?} is no path of Rust, as display::avionics::GpsRef");
+        let what = || format!("{path:?} is not a Rust path such as display::avionics::GpsRef");
         return names::path(path).ok_or_else(|| Finding::error(place, what()));
     }
     let of_idl = match input.components {
@@ -365,14 +370,14 @@ fn reference(
         Some(flat.replace('_', "::"))
     });
     let name = of_idl.map(|(name, _)| name.to_owned()).or(written).or(flat);
-    let cure = format!("give it {TYPE:?} as execParameter, as Avionics::Gps, or {REFERENCE:?}");
+    let cure = format!("add the execParameter {TYPE:?}, such as Avionics::Gps, or {REFERENCE:?}");
     let Some(name) = name else {
         let what =
-            format!("the component type of implementation {:?} is not known", implementation.name);
+            format!("the component type of implementation {:?} is unknown", implementation.name);
         return Err(Finding::error(implementation.place, what).cure(cure));
     };
     names::item(library, &name, "Ref").ok_or_else(|| {
-        let what = format!("{name:?} is no component in a module of IDL");
+        let what = format!("{name:?} is not a component in an IDL module");
         Finding::error(implementation.place, what).cure(cure)
     })
 }
@@ -396,8 +401,8 @@ fn deployed_policy<'i>(instance: &'i Instance, name: &str) -> Option<(&'i str, P
 
 /// Returns the error for a rate that a container would have to enforce, which generated programs do not do.
 fn enforced(work: &Work) -> Finding {
-    let what = "the rate of a work is enforced (beyond = \"refuse\"), which is not written here";
-    let cure = "take beyond out, or run the plan by an executable";
+    let what = "the rate of a work entry is enforced (beyond = \"refuse\"), which this command cannot generate";
+    let cure = "remove beyond, or run the plan with an executable";
     Finding::error(work.place, what).cure(cure).within(Source::Rtcad)
 }
 
@@ -411,14 +416,14 @@ fn unknown_policies(instance: &Instance, resources: Option<&ServerResources>) ->
         let (what, cure) = match resources {
             None => (
                 "no real-time resources are given",
-                "give the document of real-time resources with --rt",
+                "specify the document of real-time resources with --rt",
             ),
             Some(resources) if resources.policy_set(id).is_none() => {
-                ("the resources do not have it", "declare it in orbConfigs")
+                ("the resources do not declare it", "declare it in orbConfigs")
             }
             Some(_) => continue,
         };
-        let what = format!("instance {:?} is about policy set {id:?}, and {what}", instance.name);
+        let what = format!("instance {:?} uses policy set {id:?}, but {what}", instance.name);
         findings.push(Finding::error(place, what).cure(cure));
     }
     findings
@@ -456,7 +461,7 @@ impl<'p> Linking<'p> {
             return Err(wrong(
                 end.place,
                 format!("is a port of the whole plan, {:?}", end.port_name),
-                "take it out: clients find the port at the instance",
+                "remove it: clients find the port at the instance",
             ));
         }
         let mut sources: Vec<Origin<'p>> = Vec::new();
@@ -469,8 +474,8 @@ impl<'p> Linking<'p> {
             if reference.provider == Some(false) {
                 return Err(wrong(
                     reference.place,
-                    "hands a reference of this process to somebody else".to_owned(),
-                    "let the other side ask the instance for its port",
+                    "passes a reference of this process to an external object".to_owned(),
+                    "let the external object ask the instance for its port",
                 ));
             }
             sources.push(Origin::Url(&reference.location));
@@ -485,7 +490,8 @@ impl<'p> Linking<'p> {
                     return Err(wrong(
                         end.place,
                         "joins extended ports".to_owned(),
-                        "give the IDL of the components (--idl), or connect each of the ports for which they stand",
+                        "specify the IDL of the components (--idl), or connect each of the basic ports that the \
+                         extended ports contain",
                     ));
                 }
             };

@@ -79,13 +79,13 @@ pub(super) fn main(assembly: &Assembly<'_>) -> String {
     let mut out = format!(
         "//! Process {:?} on node {:?} of the plan {:?}, by `oxorb deploy static`.\n\
          //!\n\
-         //! Change the plan and write it again: what is changed here is lost.\n\
+         //! Change the plan and write it again: changes in this file are lost.\n\
          #![forbid(unsafe_code)]\n\n",
         assembly.process.name, assembly.process.node, assembly.label
     );
     out.push_str(&body.imports());
     out.push_str(
-        "\n/// Runs until the process is told to end.\n\
+        "\n/// Runs until a signal ends the process.\n\
          pub fn main() -> ExitCode {\n\
          \x20   match serve() {\n\
          \x20       Ok(()) => ExitCode::SUCCESS,\n\
@@ -180,7 +180,7 @@ impl Body {
         if assembly.arguments.is_empty() {
             self.line(1, "let arguments = std::env::args();");
         } else {
-            self.line(1, "// Those of the command line count more.");
+            self.line(1, "// Arguments of the command line take precedence.");
             self.line(1, "let mut given = std::env::args();");
             self.line(1, "let arguments = given.next().into_iter();");
             let all: Vec<String> =

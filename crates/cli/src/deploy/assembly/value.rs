@@ -43,7 +43,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn wrong(&self, what: impl Into<String>) -> Finding {
-        let cure = "let the executor have it as its default, or launch the plan instead";
+        let cure = "make it the default in the executor, or launch the plan instead";
         Finding::error(self.value.place, what).cure(cure)
     }
 
@@ -63,14 +63,16 @@ impl Writer<'_> {
             (Type::Basic(basic) | Type::Bounded { basic, .. }, data) => self.basic(*basic, data)?,
             (Type::Enum { type_id, .. }, Data::Enum(name)) => {
                 let variant = names::enumerator(name);
-                let variant = variant.ok_or_else(|| self.wrong(format!("{name:?} is no name")))?;
+                let variant =
+                    variant.ok_or_else(|| self.wrong(format!("{name:?} is not a name")))?;
                 format!("{}::{variant}", self.named(type_id)?)
             }
             (Type::Struct { type_id, members, .. }, Data::Struct(items)) => {
                 let mut fields = Vec::new();
                 for ((name, kind), item) in members.iter().zip(items) {
                     let field = names::method(name);
-                    let field = field.ok_or_else(|| self.wrong(format!("{name:?} is no name")))?;
+                    let field =
+                        field.ok_or_else(|| self.wrong(format!("{name:?} is not a name")))?;
                     fields.push(format!("{field}: {}", self.owned(kind, item)?));
                 }
                 format!("{} {{ {} }}", self.named(type_id)?, fields.join(", "))
@@ -114,10 +116,12 @@ impl Writer<'_> {
             }
             (Basic::String | Basic::WString, Data::Text(text)) => format!("{text:?}.to_owned()"),
             (Basic::LongDouble, _) => {
-                return Err(self.wrong("a long double has more digits than a number of Rust"));
+                return Err(
+                    self.wrong("a long double has more digits than any number type of Rust")
+                );
             }
             (Basic::Objref, _) => {
-                return Err(self.wrong("a reference within another value is not written"));
+                return Err(self.wrong("references within other values cannot be generated"));
             }
             _ => return Err(self.wrong("the property has no value")),
         })

@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args) -> Done {
     let octets: usize = texts.map(str::len).sum();
     if octets > MOST {
         return Err(because(format!(
-            "plan and real-time resources have {octets} octets, and a ConfigMap holds {MOST}: divide the plan"
+            "the plan and the real-time resources have {octets} octets, but a ConfigMap holds {MOST}: divide the plan"
         )));
     }
     let mut items = vec![json!({
@@ -58,7 +58,8 @@ pub(super) fn run(args: &Args) -> Done {
         let name = object(&loaded, process);
         if !names.insert(name.clone()) {
             return Err(because(format!(
-                "process {:?} on node {:?} would be Deployment {name:?}, and another is: rename the instance or the node",
+                "process {:?} on node {:?} would become Deployment {name:?}, but another process has this name: rename \
+                 the instance or the node",
                 process.name, process.node
             )));
         }

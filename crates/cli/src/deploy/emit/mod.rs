@@ -18,21 +18,22 @@ use oxorb_terminal::output::{Done, Failed, because};
 pub(crate) enum Command {
     /// Write systemd units, in a folder for each node
     #[command(
-        after_help = "Each process of the plan becomes a service, with a target for all of them. With --rt, processes whose instances\n\
-        have priorities may use real-time scheduling and lock memory, and run on the processors that are said.\n\
-        Programs and users are those of the machines of the plan, and not looked for here. --verify lets systemd-analyze\n\
-        check the units as if this were one of these machines.\n\nExample:\n  \
-        oxorb deploy emit systemd plan.toml --rt rt.toml --out units \\\n    \
+        after_help = "Each process of the plan becomes a service, and one target starts all services. With --rt, \
+        processes whose instances\nhave priorities may use real-time scheduling and lock memory, and run on the \
+        specified processors.\nPrograms and users are those of the target machines; they need not exist on this \
+        machine. With --verify,\nsystemd-analyze checks the units as if this were one of the target machines.\n\n\
+        Example:\n  oxorb deploy emit systemd plan.toml --rt rt.toml --out units \\\n    \
         --command '/usr/local/bin/display --plan {plan} --rt {rt} --node {node} --process {process}'"
     )]
     Systemd(systemd::Args),
     /// Write Kubernetes manifests
     #[command(
-        after_help = "Each process of the plan becomes a Deployment of one replica on its node, and plan and real-time resources a\n\
-        ConfigMap, mounted at /etc/oxorb. With --rt, processes whose instances have priorities get SYS_NICE and IPC_LOCK, and whole processors, which\n\
-        the static policy of the kubelet's CPU manager makes exclusive.\n\nExample:\n  \
-        oxorb deploy emit kubernetes plan.toml --rt rt.toml --image registry.example/display:1 \\\n    \
-        --command '/display --plan {plan} --rt {rt} --node {node} --process {process}' > display.json"
+        after_help = "Each process of the plan becomes a Deployment of one replica on its node. The plan and the \
+        real-time resources become\na ConfigMap, mounted at /etc/oxorb. With --rt, processes whose instances have \
+        priorities get SYS_NICE, IPC_LOCK and\nwhole processors. The static policy of the kubelet's CPU manager makes \
+        these processors exclusive.\n\nExample:\n  oxorb deploy emit kubernetes plan.toml --rt rt.toml --image \
+        registry.example/display:1 \\\n    --command '/display --plan {plan} --rt {rt} --node {node} --process \
+        {process}' > display.json"
     )]
     Kubernetes(kubernetes::Args),
 }
@@ -99,7 +100,7 @@ impl What {
         if let Some(first) = errors.find(|finding| finding.severity == Severity::Error) {
             let files = files::Files { plan: &self.plan, rt: self.rt.as_deref(), domain: None };
             return Err(because(format!(
-                "{}\nthe plan is not emitted; `oxorb deploy check` reports all errors",
+                "{}\nnothing was written, because the plan has errors; `oxorb deploy check` reports all errors",
                 files.line(first)
             )));
         }
@@ -107,8 +108,8 @@ impl What {
         let mut ends = plan.connection.iter().flat_map(|connection| &connection.internal_endpoint);
         if let Some(end) = ends.find(|end| end.kind.is_extended()) {
             return Err(because(format!(
-                "{}:{}: processes do not connect extended ports: `oxorb deploy convert --idl` writes a plan that connects the \
-                 ports for which they stand",
+                "{}:{}: processes cannot connect extended ports: `oxorb deploy convert --idl` writes a plan that \
+                 connects the basic ports instead",
                 self.plan.display(),
                 end.place
             )));
@@ -122,8 +123,8 @@ impl What {
             if !seen.insert((slug(&process.node), slug(&process.name))) {
                 let first = process.instances.first().map(|&at| plan.instance[at].place);
                 return Err(because(format!(
-                    "{}: process {:?} on node {:?} has the same name as another once it is written in small letters, digits \
-                     and hyphens: rename an instance",
+                    "{}: process {:?} on node {:?} has the same name as another process when the name is reduced to \
+                     lower-case letters, digits and hyphens: rename an instance",
                     files::at(&self.plan, first.unwrap_or_default()),
                     process.name,
                     process.node
@@ -165,7 +166,7 @@ impl What {
         match &self.rt {
             None if has_rt => {
                 return Err(because(format!(
-                    "--command {:?} has {{rt}}, and no real-time resources are given: add --rt FILE",
+                    "--command {:?} contains {{rt}}, but no real-time resources are specified: add --rt FILE",
                     self.command
                 )));
             }
@@ -187,7 +188,7 @@ impl What {
         match words.first() {
             Some(program) if program.starts_with('/') => Ok(words),
             _ => Err(because(format!(
-                "--command {:?} has to begin with the absolute path of a program",
+                "--command {:?} must begin with the absolute path of a program",
                 self.command
             ))),
         }
@@ -227,7 +228,7 @@ impl Loaded {
             for part in said.into_iter().flat_map(|said| said.split(',')) {
                 let wrong = || {
                     because(format!(
-                        "{}: {part:?} of instance {instance:?} is no processor; write cpus = \"0,2-3\"",
+                        "{}: {part:?} of instance {instance:?} is not a processor; write for example cpus = \"0,2-3\"",
                         files::at(&self.rt, place)
                     ))
                 };

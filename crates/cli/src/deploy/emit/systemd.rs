@@ -147,15 +147,16 @@ fn told(folder: &Path, is_verified: bool) -> Result<String, Failed> {
         found = analyse(&[]);
     }
     match found {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Ok(format!("{} units, NOT CHECKED: systemd-analyze is not installed here", units.len()))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(format!(
+            "{} units, NOT CHECKED: systemd-analyze is not installed on this machine",
+            units.len()
+        )),
         Err(error) => Err(because(format!("systemd-analyze: {error}"))),
         Ok(done) if done.status.success() => {
             Ok(format!("{} units, checked by systemd-analyze", units.len()))
         }
         Ok(done) => Err(because(format!(
-            "{}: systemd-analyze of this machine refuses the units: {}",
+            "{}: systemd-analyze on this machine rejects the units: {}",
             folder.display(),
             String::from_utf8_lossy(&done.stderr).trim()
         ))),

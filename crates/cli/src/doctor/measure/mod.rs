@@ -74,7 +74,7 @@ impl MeasureArgs {
         progress.end();
         let measured = measured.map_err(|_| because("measuring failed"))??;
         if ends.came() {
-            return Err(because("measuring was ended by a signal"));
+            return Err(because("a signal ended the measurement"));
         }
         if let Some(file) = &self.plot {
             std::fs::write(file, plot::draw(&measured.wakeups))

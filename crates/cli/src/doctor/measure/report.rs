@@ -115,7 +115,8 @@ impl fmt::Display for Measured {
             let refused = refused.join(", ");
             writeln!(
                 f,
-                "  {BAD}the system refuses priorities {refused}{BAD:#}: these threads ran as ordinary ones (CAP_SYS_NICE or ulimit -r)"
+                "  {BAD}the system refuses priorities {refused}{BAD:#}: these threads ran as ordinary threads \
+                 (CAP_SYS_NICE or ulimit -r)"
             )?;
         }
         writeln!(f)?;
@@ -133,7 +134,8 @@ impl fmt::Display for Measured {
         if self.trips.iter().any(|trips| !trips.leaves_host) {
             writeln!(
                 f,
-                "  packets to addresses of this host do not leave it: --to another one's --answer does"
+                "  packets to addresses of this host do not leave it: use --to with the address of a doctor --answer \
+                 on another host"
             )?;
         }
         let Overheads { dispatch_ns, switch_ns } = self.overheads;

@@ -61,7 +61,7 @@ pub(super) fn places(interface: Option<&str>, to: Option<&str>) -> Result<Vec<Pl
             names.sort_unstable();
             names.dedup();
             because(format!(
-                "{name} is no interface with an IPv4 address that is switched on; there are {}",
+                "{name} is not an active interface with an IPv4 address; the active ones are {}",
                 names.join(", ")
             ))
         })?;
@@ -116,7 +116,7 @@ fn resolve(client: &Orb, reference: &str) -> Result<EchoRef, Failed> {
         .string_to_object(reference)
         .map_err(because)?
         .narrow()?
-        .ok_or_else(|| because("the object there is none that --answer serves"))
+        .ok_or_else(|| because("the object there is not one that --answer serves"))
 }
 
 fn urgent(

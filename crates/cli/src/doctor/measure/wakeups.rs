@@ -35,7 +35,7 @@ pub(super) fn measure(
         let threads: Vec<_> = priorities.iter().enumerate().map(start).collect::<Result<_, _>>()?;
         let results = threads.into_iter().map(|thread| thread.join());
         let results: Result<Vec<_>, _> = results.collect();
-        results.map_err(|_| because("a thread failed while it was measured"))
+        results.map_err(|_| because("a thread failed during the measurement"))
     })
 }
 

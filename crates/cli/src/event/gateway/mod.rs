@@ -20,12 +20,13 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = manual!("What the consumers of the one channel ask for is asked of the other, and passed on as often as the ttl of \
-    an event allows. Either channel may be of any ORB; a channel that is lost is looked for until it is back. While no \
-    consumer asks for anything it is idle. Both being one channel is an error. Two gateways \
-    in opposite directions join two channels. Both channels call the gateway, so that it needs an address that they reach: \
-    --host.\n\nExample:\n  \
-    oxorb event gateway --from corbaloc::north:2811/EventService --to corbaloc::south:2811/EventService --host 10.0.0.7")
+    after_help = manual!("The gateway subscribes at the channel --from to the events for which consumers of the \
+    channel --to have subscribed, and forwards each event as often as its ttl allows. While there are no such \
+    consumers, the gateway is idle. Each channel may belong to any ORB. The gateway tries to reach a lost channel \
+    until it is available again. It is an error if both are the same channel. Two gateways in opposite directions join \
+    two channels. Both channels call the gateway, so it needs an address that they can reach: --host.\n\nExample:\n  \
+    oxorb event gateway --from corbaloc::north:2811/EventService --to corbaloc::south:2811/EventService --host \
+    10.0.0.7")
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Args) -> Done {
         return udp::run(args);
     }
     let (Some(from), Some(to)) = (&args.from, &args.to) else {
-        return Err(because("say both channels: --from URL --to URL"));
+        return Err(because("specify both channels: --from URL --to URL"));
     };
     let builder = args.listening.at(in_order(Orb::builder()), args.port);
     let orb = with_args(builder).build()?;
@@ -122,8 +123,8 @@ fn told(args: &Args, before: GatewayState, now: GatewayState) -> Done {
         GatewayState::Idle => print("idle: no consumer asks the channel for events\n"),
         _ => {
             anstream::eprintln!(
-                "{BAD}{what}{BAD:#}: one of the channels does not answer, or takes no gateway; \
-                 it is tried again each {} s (--period)",
+                "{BAD}{what}{BAD:#}: one of the channels does not answer, or rejects the gateway; the gateway tries \
+                 again every {} s (--period)",
                 args.period
             );
             Ok(())
@@ -138,7 +139,7 @@ fn summary(format: Format, passed: &IiopStatistics) -> Done {
             &json!({"event": "ended", "events": events, "ended": ended, "failed": failed}),
         ),
         Format::Text => print(format_args!(
-            "passed on {events} events; {ended} had no ttl left, {failed} failed\n"
+            "forwarded {events} events; {ended} had no ttl left, {failed} failed\n"
         )),
     }
 }

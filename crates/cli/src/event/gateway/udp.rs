@@ -23,16 +23,17 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
 /// Arguments of `oxorb event gateway udp`.
 #[derive(clap::Args)]
 #[command(
-    after_help = manual!("Datagrams are those of TAO's UDP and multicast gateways: they go to and come from those. An event that \
-    is sent has 1 less of its ttl, and ends at 0. A gateway with both --send and --receive sends on what it received: on \
-    hosts that share a multicast group, push events with a ttl of 1. Nothing says whether a datagram arrives. A channel that \
-    is lost is looked for until it is back. The channel calls the gateway, so that it needs an address that the channel reaches: --host.\n\n\
-    Examples:\n  \
-    oxorb event gateway udp --channel corbaloc::host:2811/EventService --send 239.255.0.1:10001 --interface eth0\n  \
-    oxorb event gateway udp --channel corbaloc::host:2811/EventService --receive 239.255.0.1:10001 --interface eth0\n  \
-    oxorb event gateway udp --channel file:ec.ior 'type==17' --send '17@10.0.0.8:9000 *@10.0.0.9:9000' --crc\n  \
-    oxorb event gateway udp --channel file:ec.ior --addresses corbaloc::host:2812/Addresses\n  \
-    oxorb event gateway udp --channel file:ec.ior --follow '17@239.255.0.2:10001 *@239.255.0.1:10001'")
+    after_help = manual!("The datagrams are compatible with TAO's UDP and multicast gateways, in both directions. \
+    Sending an event decrements its ttl; an event whose ttl is 0 is not sent. A gateway with both --send and --receive \
+    forwards the events that it receives: on hosts that share a multicast group, push events with a ttl of 1. Lost \
+    datagrams are not detected. The gateway tries to reach a lost channel until it is available again. The channel \
+    calls the gateway, so the gateway needs an address that the channel can reach: --host.\n\n\
+    Examples:\n  oxorb event gateway udp --channel corbaloc::host:2811/EventService --send 239.255.0.1:10001 \
+    --interface eth0\n  oxorb event gateway udp --channel corbaloc::host:2811/EventService --receive 239.255.0.1:10001 \
+    --interface eth0\n  oxorb event gateway udp --channel file:ec.ior 'type==17' --send '17@10.0.0.8:9000 \
+    *@10.0.0.9:9000' --crc\n  oxorb event gateway udp --channel file:ec.ior --addresses \
+    corbaloc::host:2812/Addresses\n  oxorb event gateway udp --channel file:ec.ior --follow '17@239.255.0.2:10001 \
+    *@239.255.0.1:10001'")
 )]
 pub(crate) struct Args {
     /// Channel: IOR:, corbaloc:, corbaname: or file:
@@ -151,7 +152,7 @@ impl Plan {
     fn read(args: &Args, orb: &Orb) -> Result<Plan, Failed> {
         if args.filter.is_some() && args.send.is_none() && args.addresses.is_none() {
             return Err(because(
-                "a filter says which events to send: say where with --send or --addresses",
+                "a filter selects the events to send: specify the destination with --send or --addresses",
             ));
         }
         let filter = match &args.filter {
@@ -186,7 +187,10 @@ impl Plan {
             }
         };
         if args.by_source && args.send.is_none() && follow.is_none() {
-            return Err(because("--by-source is about the numbers in --send and --follow"));
+            return Err(because(
+                "--by-source changes the meaning of the numbers in --send and --follow, and needs one \
+                                of them",
+            ));
         }
         Ok(Plan { filter, send, receive, follow })
     }

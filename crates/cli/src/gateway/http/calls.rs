@@ -63,7 +63,10 @@ impl Workers {
         let job = move || {
             let _admitted = (admitted, share);
             match is_over.load(Ordering::Relaxed) {
-                true => Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the client has left")),
+                true => Err(Problem::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "the client has disconnected",
+                )),
                 false => job(),
             }
         };
@@ -178,7 +181,7 @@ fn document(wanted: &Wanted) -> Result<Value, Problem> {
         return Ok(Value::Array(Vec::new()));
     }
     let json: Value = serde_json::from_slice(&wanted.body)
-        .map_err(|error| Problem::bad_request(format!("the body is no JSON: {error}")))?;
+        .map_err(|error| Problem::bad_request(format!("the body is not JSON: {error}")))?;
     Ok(match wanted.usage {
         Usage::Write => Value::Array(vec![json]),
         _ => json,

@@ -63,7 +63,7 @@ impl Connection {
         if !is_connected {
             // The call may have timed out after the channel had connected the consumer.
             connection.end(orb);
-            return Err("the event channel does not connect this gateway".to_owned());
+            return Err("the event channel rejected this gateway".to_owned());
         }
         Ok(connection)
     }
@@ -107,7 +107,7 @@ fn failed(why: SystemException) -> String {
 }
 
 fn nil() -> String {
-    "the event channel serves no consumers".to_owned()
+    "the event channel accepts no consumers".to_owned()
 }
 
 fn no_consumer<E>(_: E) -> String {

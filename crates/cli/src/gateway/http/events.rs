@@ -107,7 +107,7 @@ impl Channel {
         let unavailable = |why: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why);
         let mut state = self.state.lock();
         if state.is_closed {
-            return Err(unavailable("the gateway ends"));
+            return Err(unavailable("the gateway is shutting down"));
         }
         let missed = wanted.last.map(|last| state.missed(last, &wanted.filter));
         let replayed = missed.iter().flatten().flatten();
@@ -131,7 +131,7 @@ impl Channel {
                 channel.keep();
                 channel.state.lock().keepers -= 1;
             });
-            started.map_err(|_| unavailable("no thread can be started"))?;
+            started.map_err(|_| unavailable("no thread could be started"))?;
             state.is_kept = true;
             state.keepers += 1;
         }
@@ -165,7 +165,7 @@ impl Channel {
                 },
                 Some(connection) if looks.is_multiple_of(CALLS_BETWEEN) => {
                     if !connection.exists() {
-                        self.lost("the event channel does not know this gateway any more");
+                        self.lost("the event channel no longer has this gateway as a consumer");
                     }
                 }
                 Some(_) => {}

@@ -83,7 +83,7 @@ fn authority<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Result<&'r str, Proble
     let mut hosts = headers.get_all(HOST).iter();
     match (hosts.next().map(HeaderValue::to_str), hosts.next()) {
         (Some(Ok(host)), None) => Ok(host),
-        _ => Err(Problem::bad_request("a request has one header Host")),
+        _ => Err(Problem::bad_request("a request must have exactly one header Host")),
     }
 }
 

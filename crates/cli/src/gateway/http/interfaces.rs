@@ -127,7 +127,7 @@ fn initial(orb: &Orb) -> Result<Option<RepositoryRef>, Failed> {
     let found = orb.resolve_initial_references(INITIAL_NAME).map_err(|error| error.to_string());
     let narrowed = found.and_then(|found| {
         let narrowed = found.narrow::<RepositoryRef>().map_err(|error| error.to_string())?;
-        narrowed.map(Some).ok_or_else(|| "the object is no repository".to_owned())
+        narrowed.map(Some).ok_or_else(|| "the object is not an Interface Repository".to_owned())
     });
     match narrowed {
         Err(why) if is_named => {

@@ -264,11 +264,11 @@ impl DoorArgs {
         if admits_all && !is_loopback {
             if !self.no_tokens {
                 return Err(because(format!(
-                    "whoever reaches {address} could call all objects: admit clients with --tokens FILE, in a command \
-                     with TLS with --tls-client-ca FILE, or everybody with --no-tokens"
+                    "everyone who can reach {address} could call all objects: restrict clients with --tokens FILE, in a \
+                     command with TLS also with --tls-client-ca FILE, or allow this with --no-tokens"
                 )));
             }
-            warning(&format!("whoever reaches {address} can call all objects"));
+            warning(&format!("everyone who can reach {address} can call all objects"));
         }
         // Without tokens, a page of any site could reach the gateway by DNS rebinding. Over HTTPS, to which certificates
         // of clients belong, a browser finds that the gateway's certificate is not for the host.

@@ -55,7 +55,7 @@ impl Object {
         }
         let found = interfaces.find(&self.reference, self.interface.as_deref(), end);
         let found = found.map_err(Problem::system)?.ok_or_else(|| {
-            let why = "the gateway does not know the interface of this object (--idl, --ifr)";
+            let why = "the interface of this object is unknown to the gateway (--idl, --ifr)";
             Problem::new(StatusCode::NOT_IMPLEMENTED, why)
         })?;
         Ok(Arc::clone(self.described.get_or_init(|| Arc::new(found))))
@@ -99,7 +99,7 @@ impl Objects {
             true => {
                 let names = name::usual(orb).map_err(|error| {
                     because(format!(
-                        "{error}\nwhere is the name server? Say it with -ORBInitRef NameService=URL"
+                        "{error}\nno name server was found. Specify one with -ORBInitRef NameService=URL"
                     ))
                 })?;
                 Some(Naming { names, resolved: Mutex::default() })
@@ -147,7 +147,7 @@ impl Objects {
                 let _limit = end.scope(&self.orb).map_err(Problem::system)?;
                 naming.resolve(name)
             }
-            None => Err(Problem::not_found("there is no object of this name")),
+            None => Err(Problem::not_found("there is no object with this name")),
         }
     }
 
@@ -177,15 +177,15 @@ impl Naming {
                 Problem::not_found("the name is bound to nil")
             }
             NamingProblem::System(exception) => Problem::system(exception),
-            NamingProblem::InvalidName => Problem::bad_request("this is no name of an object"),
-            _ => Problem::not_found("there is no object of this name"),
+            NamingProblem::InvalidName => Problem::bad_request("this is not the name of an object"),
+            _ => Problem::not_found("there is no object with this name"),
         })?;
         if let Some(object) = self.same(name, found.reference()) {
             return Ok(object);
         }
         if is_context(&found).map_err(Problem::system)? {
             return Err(Problem::not_found(
-                "the name is bound to a context of names, not to an object",
+                "the name is bound to a naming context, not to an object",
             ));
         }
         let object = Arc::new(Object::new(name, found.reference(), None));

@@ -65,7 +65,7 @@ pub(super) fn resource(path: &str) -> Result<Resource, Problem> {
         ["openapi.json"] => Some(Resource::OpenApi),
         _ => None,
     };
-    found.ok_or_else(|| Problem::not_found("there is nothing at this path"))
+    found.ok_or_else(|| Problem::not_found("there is no resource at this path"))
 }
 
 /// Decodes percent-encoded UTF-8.

@@ -39,7 +39,7 @@ fn tell(what: &str, done: Option<Done>) {
             let _ = writeln!(anstream::stderr().lock(), "the gateway has read the {what} again");
         }
         Some(Err(Failed::Because(why))) => {
-            error(&format!("{why}; what was read before stays in use"));
+            error(&format!("{why}; the previous contents stay in use"));
         }
         Some(Err(Failed::Told)) | None => {}
     }

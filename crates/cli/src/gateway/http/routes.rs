@@ -201,7 +201,7 @@ fn listen(
     request: &Request<Incoming>,
 ) -> Result<Answer, Problem> {
     let Some(channel) = gateway.channels.get(name) else {
-        return Err(Problem::not_found("there is no event channel of this name"));
+        return Err(Problem::not_found("there is no event channel with this name"));
     };
     if let Some(rights) = &gateway.rights {
         // The operation by which a consumer begins.
@@ -237,7 +237,7 @@ fn usage(method: &Method) -> Result<Usage, Problem> {
         Method::GET | Method::HEAD => Ok(Usage::Read),
         Method::POST => Ok(Usage::Call),
         Method::PUT => Ok(Usage::Write),
-        _ => Err(Problem::not_allowed(METHODS, "operations are called with POST")),
+        _ => Err(Problem::not_allowed(METHODS, "call operations with POST")),
     }
 }
 
@@ -251,7 +251,7 @@ fn end(gateway: &Gateway, headers: &HeaderMap) -> Result<Deadline, Problem> {
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     match time {
         Some(time) => Ok(Deadline::after(time.min(most))),
-        None => Err(Problem::bad_request("Request-Timeout is a number of seconds")),
+        None => Err(Problem::bad_request("Request-Timeout must be a number of seconds")),
     }
 }
 
@@ -262,7 +262,7 @@ async fn body(
 ) -> Result<(Vec<u8>, Occupied), Problem> {
     let most = gateway.limits.max_body();
     let too_large = || {
-        let why = format!("a body has at most {most} octets");
+        let why = format!("a body can have at most {most} octets");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, why)
     };
     if request.body().size_hint().lower() > most as u64 {
@@ -286,14 +286,14 @@ async fn body(
         Ok(())
     };
     tokio::time::timeout(gateway.limits.read_time(), receive).await.map_err(|_| {
-        Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
+        Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive within the time limit")
     })??;
     match octets.is_empty() || is_json {
         true => Ok((octets, memory)),
         // Pages of other sites cannot send this type without permission.
         false => Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "the body has the media type application/json",
+            "the media type of the body must be application/json",
         )),
     }
 }

@@ -54,7 +54,7 @@ impl Shares {
         let running = timeout(left, Arc::clone(&share.running).acquire_owned()).await;
         let running = running.map_err(|_| Problem::system(NO_TIME))?;
         // Nothing closes the semaphore.
-        let running = running.map_err(|_| unavailable("the gateway ends"))?;
+        let running = running.map_err(|_| unavailable("the gateway is shutting down"))?;
         Ok(JobShare { _running: running, _admitted: admitted })
     }
 

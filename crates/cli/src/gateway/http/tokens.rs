@@ -63,7 +63,7 @@ impl Tokens {
             Some(token) => Ok(token.name.clone().unwrap_or_default()),
             None => Err(Problem::unauthorized(
                 "Bearer error=\"invalid_token\"",
-                "the token is not known to this gateway",
+                "the token is unknown to this gateway",
             )),
         }
     }

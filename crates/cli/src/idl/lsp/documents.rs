@@ -47,12 +47,13 @@ impl Documents {
             octets += other.text.len();
         }
         if documents > MAX_DOCUMENTS {
-            let why = format!("{MAX_DOCUMENTS} documents may be open: close one to open `{uri}`");
+            let why =
+                format!("at most {MAX_DOCUMENTS} documents can be open: close one to open `{uri}`");
             return Err(Refusal::failed(why));
         }
         if octets > MAX_OCTETS {
             let why = format!(
-                "the open documents may have {MAX_OCTETS} octets: close one to open `{uri}`"
+                "the open documents can have at most {MAX_OCTETS} octets in total: close one to open `{uri}`"
             );
             return Err(Refusal::failed(why));
         }
@@ -144,7 +145,7 @@ impl Loader for Overlay {
         let kind = fs::metadata(path)?;
         if !kind.is_file() && !kind.is_dir() {
             // Reading a pipe or a terminal may wait forever; one of them has the messages of the client.
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no regular file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a regular file"));
         }
         Disk.load(path)
     }

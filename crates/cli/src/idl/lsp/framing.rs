@@ -74,7 +74,7 @@ impl<R: BufRead> Frames<R> {
                 }
                 self.skip = Skip::Line;
                 return Some(Err(format!(
-                    "the headers of a message have at most {MAX_HEADERS} octets"
+                    "the headers of a message can have at most {MAX_HEADERS} octets"
                 )));
             }
             let line = line.trim_ascii();
@@ -84,7 +84,7 @@ impl<R: BufRead> Frames<R> {
             }
             if line.is_empty() {
                 let Some(why) = wrong else {
-                    let missing = "a message begins with the header Content-Length";
+                    let missing = "a message must begin with the header Content-Length";
                     return Some(length.ok_or_else(|| missing.to_owned()));
                 };
                 self.skip = length.map_or(Skip::Nothing, Skip::Octets);
@@ -94,7 +94,8 @@ impl<R: BufRead> Frames<R> {
             match header(line) {
                 Ok(None) => {}
                 Ok(Some(_)) if length.is_some() => {
-                    wrong = Some("a message has the header Content-Length once".to_owned());
+                    wrong =
+                        Some("a message must have the header Content-Length only once".to_owned());
                 }
                 Ok(Some(found)) => length = Some(found),
                 Err(why) => wrong = Some(why),
@@ -114,7 +115,9 @@ impl<R: BufRead> Iterator for Frames<R> {
         };
         if length > MAX_MESSAGE {
             self.skip = Skip::Octets(length);
-            let why = format!("a message has at most {MAX_MESSAGE} octets, and this one {length}");
+            let why = format!(
+                "a message can have at most {MAX_MESSAGE} octets, and this one has {length}"
+            );
             return Some(Frame::Malformed(why));
         }
         let mut content = Vec::new();
@@ -128,7 +131,7 @@ impl<R: BufRead> Iterator for Frames<R> {
 fn header(line: &[u8]) -> Result<Option<u64>, String> {
     let text = String::from_utf8_lossy(line);
     let Some((name, value)) = text.split_once(':') else {
-        return Err("a header is a name and a value with a colon between them".to_owned());
+        return Err("a header must be a name and a value, separated by a colon".to_owned());
     };
     if !name.trim().eq_ignore_ascii_case("Content-Length") {
         return Ok(None);
@@ -137,7 +140,7 @@ fn header(line: &[u8]) -> Result<Option<u64>, String> {
     let is_number = value.bytes().all(|digit| digit.is_ascii_digit());
     match value.parse() {
         Ok(length) if is_number => Ok(Some(length)),
-        _ => Err("the value of the header Content-Length is no number of octets".to_owned()),
+        _ => Err("the value of the header Content-Length is not a number of octets".to_owned()),
     }
 }
 
@@ -188,12 +191,12 @@ mod tests {
         for (headers, why) in [
             ("nonsense\r\n\r\n", "colon"),
             ("X-Other: 1\r\n\r\n", "begins with"),
-            ("Content-Length: -1\r\n\r\n", "no number"),
-            ("Content-Length: +1\r\n\r\n", "no number"),
-            ("Content-Length:\r\n\r\n", "no number"),
-            ("Content-Length: 99999999999999999999999999\r\n\r\n", "no number"),
-            ("Content-Length: 0x2\r\n\r\n", "no number"),
-            ("Content-Length: \u{661}\r\n\r\n", "no number"),
+            ("Content-Length: -1\r\n\r\n", "not a number"),
+            ("Content-Length: +1\r\n\r\n", "not a number"),
+            ("Content-Length:\r\n\r\n", "not a number"),
+            ("Content-Length: 99999999999999999999999999\r\n\r\n", "not a number"),
+            ("Content-Length: 0x2\r\n\r\n", "not a number"),
+            ("Content-Length: \u{661}\r\n\r\n", "not a number"),
             // The length is known, so that the content can be skipped.
             ("nonsense\r\nContent-Length: 3\r\n\r\nabc", "colon"),
             ("Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc", "once"),

@@ -47,7 +47,7 @@ impl Refusal {
     }
 
     pub(super) fn not_initialized() -> Self {
-        Refusal::new(-32002, "the first request is `initialize`")
+        Refusal::new(-32002, "the first request must be `initialize`")
     }
 
     /// Valid request that cannot be fulfilled.
@@ -61,7 +61,7 @@ pub(super) fn parse(content: &[u8]) -> Result<Message, (Value, Refusal)> {
     let invalid = |id: Value, why: &str| Err((id, Refusal::invalid_request(why)));
     let message = match serde_json::from_slice(content) {
         Ok(Value::Object(message)) => message,
-        Ok(_) => return invalid(Value::Null, "a message is an object"),
+        Ok(_) => return invalid(Value::Null, "a message must be an object"),
         Err(error) => return Err((Value::Null, Refusal::parse_error(error.to_string()))),
     };
     let id = message.get("id").cloned();
@@ -70,24 +70,24 @@ pub(super) fn parse(content: &[u8]) -> Result<Message, (Value, Refusal)> {
         _ => Value::Null,
     };
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return invalid(known, "the member `jsonrpc` of a message is \"2.0\"");
+        return invalid(known, "the member `jsonrpc` of a message must be \"2.0\"");
     }
     let method = match message.get("method") {
         Some(Value::String(method)) => method.clone(),
         None if message.contains_key("result") || message.contains_key("error") => {
             return Ok(Message::Answer);
         }
-        _ => return invalid(known, "the member `method` of a message is a string"),
+        _ => return invalid(known, "the member `method` of a message must be a string"),
     };
     let params = match message.get("params") {
         None | Some(Value::Null) => Value::Null,
         Some(params @ (Value::Object(_) | Value::Array(_))) => params.clone(),
-        Some(_) => return invalid(known, "the member `params` is an object or an array"),
+        Some(_) => return invalid(known, "the member `params` must be an object or an array"),
     };
     match (id, known) {
         (None, _) => Ok(Message::Notification { method, params }),
         (Some(_), Value::Null) => {
-            invalid(Value::Null, "the member `id` of a request is a string or a number")
+            invalid(Value::Null, "the member `id` of a request must be a string or a number")
         }
         (Some(_), id) => Ok(Message::Request { id, method, params }),
     }
@@ -110,7 +110,7 @@ pub(super) fn notification(method: &str, params: Value) -> Value {
 /// Returns the string at a place of the parameters, such as `/textDocument/uri`.
 pub(super) fn string<'p>(params: &'p Value, place: &str) -> Result<&'p str, Refusal> {
     let found = params.pointer(place).and_then(Value::as_str);
-    found.ok_or_else(|| Refusal::invalid_params(format!("the parameter {place} is a string")))
+    found.ok_or_else(|| Refusal::invalid_params(format!("the parameter {place} must be a string")))
 }
 
 /// Returns the number at a place of the parameters. A number beyond 32 bits becomes the largest one.
@@ -118,7 +118,7 @@ pub(super) fn number(params: &Value, place: &str) -> Result<u32, Refusal> {
     let found = params.pointer(place).and_then(Value::as_u64);
     let found = found.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
     found.ok_or_else(|| {
-        Refusal::invalid_params(format!("the parameter {place} is a number without a sign"))
+        Refusal::invalid_params(format!("the parameter {place} must be a number without a sign"))
     })
 }
 

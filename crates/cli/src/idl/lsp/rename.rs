@@ -100,8 +100,7 @@ impl Renaming<'_> {
             if !is_literal {
                 let place = sources.location(*span);
                 let why = format!(
-                    "the name at {place} cannot be changed: a macro produces it, or its place is \
-                     not exact"
+                    "the name at {place} cannot be changed: a macro produces it, or its exact position is unknown"
                 );
                 return Err(Refusal::failed(why));
             }
@@ -158,10 +157,11 @@ impl Renaming<'_> {
             if let Some(error) = all.find(|found| found.problem.severity() == Severity::Error) {
                 let place = after.sources().location(error.span);
                 let why = error.problem.message();
-                return Err(Refusal::failed(format!("`{new}` is refused at {place}: {why}")));
+                return Err(Refusal::failed(format!("`{new}` is rejected at {place}: {why}")));
             }
             if !meanings(before).eq(meanings(&after)) {
-                let why = format!("with `{new}`, other names would change their meaning");
+                let why =
+                    format!("if the name is changed to `{new}`, other names change their meaning");
                 return Err(Refusal::failed(why));
             }
             let renamed = symbols_at(before, name, declared);
@@ -172,7 +172,8 @@ impl Renaming<'_> {
             });
             if let Some((_, (was, now))) = wrong {
                 let (was, now) = (&was.name, &now.name);
-                let why = format!("with `{new}`, the name `{was}` would change to `{now}`");
+                let why =
+                    format!("if the name is changed to `{new}`, the name `{was}` becomes `{now}`");
                 return Err(Refusal::failed(why));
             }
         }
@@ -226,7 +227,8 @@ fn meanings(unit: &Unit) -> impl Iterator<Item = (FileId, usize, bool, bool)> {
 fn check_name(name: &str) -> Result<(), Refusal> {
     let is_plain = name.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'_');
     if !is_plain || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        let why = "a name has a letter and then letters, digits and underscores, all of ASCII";
+        let why =
+            "a name must be an ASCII letter followed by ASCII letters, digits and underscores";
         return Err(Refusal::failed(why));
     }
     let mut keywords = Keyword::ALL.iter().map(|keyword| keyword.as_str());

@@ -134,7 +134,7 @@ impl Server {
             (Stage::New, "initialize") => Ok(self.initialize(params)),
             (Stage::New, _) => Err(Refusal::not_initialized()),
             (Stage::Running, "initialize") => {
-                Err(Refusal::invalid_request("`initialize` is the first request only"))
+                Err(Refusal::invalid_request("`initialize` can only be the first request"))
             }
             (Stage::Running, "shutdown") => {
                 self.stage = Stage::ShutDown;
@@ -306,7 +306,9 @@ impl Server {
         let new = message::string(params, "/newName")?;
         let (unit, offset) = self.cursor(params)?;
         let named = unit.name_at(offset);
-        let of = named.ok_or_else(|| Refusal::failed("there is no name that can be changed"))?;
+        let of = named.ok_or_else(|| {
+            Refusal::failed("there is no name at this position that could be changed")
+        })?;
         let renaming = Renaming {
             documents: &self.documents,
             units: &self.units,
@@ -347,7 +349,9 @@ fn new_text(params: &Value) -> Result<&str, Refusal> {
     let whole = |change: &&Value| change.get("range").is_none_or(Value::is_null);
     let last = changes.and_then(|changes| changes.last()).filter(whole);
     let text = last.and_then(|change| change["text"].as_str());
-    text.ok_or_else(|| Refusal::invalid_params("each change has the whole text, without a range"))
+    text.ok_or_else(|| {
+        Refusal::invalid_params("each change must contain the whole text, without a range")
+    })
 }
 
 /// Returns the folder of the client's workspace.

@@ -177,7 +177,7 @@ fn what_was_tried_is_told() {
 
     let told = folder.bad(&["call", ior, "go"]);
     for part in [
-        "there is no initial reference InterfaceRepository",
+        "the initial reference InterfaceRepository is not set",
         "the object's _interface: INTF_REPOS",
         "--idl FILE",
         "--ifr REF",

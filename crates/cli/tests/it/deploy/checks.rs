@@ -57,15 +57,16 @@ fn bursts_of_enforced_rates_are_compared_with_the_callers() {
     };
     // The call of `navigation` is as late as its work, which ends within its period of 50 ms.
     let told = checked(1, "text");
-    let wanted = ": warning: gps.location has a burst of 1, and its callers need 2, so that calls may be refused \
-        although all callers keep to their rates; say burst = 2\n";
+    let wanted = ": warning: gps.location has a burst of 1, but its callers need 2, so calls may be refused although \
+        all callers keep their rates; specify burst = 2\n";
     assert!(told.contains(wanted), "{told}");
     let json: Value = serde_json::from_str(&checked(1, "json")).unwrap();
     let finding = &json["findings"][0];
     assert_eq!(finding["severity"], "warning");
-    assert_eq!(finding["cure"], "say burst = 2");
+    assert_eq!(finding["cure"], "specify burst = 2");
     let told = checked(2, "text");
-    let wanted = ": note: gps.location has a burst of 2, which is enough, as its callers need 2\n";
+    let wanted =
+        ": note: gps.location has a burst of 2, which is enough, because its callers need 2\n";
     assert!(told.contains(wanted), "{told}");
 }
 
@@ -77,7 +78,7 @@ fn ports_and_types_come_from_idl() {
     let file = folder.file("changed.idl", &changed);
     let told = refused(&["check", "avionics.toml", "--idl", &file]);
     let wanted =
-        "error: navigation.source is a MultiplexReceptacle in IDL, and a SimplexReceptacle here\n";
+        "error: navigation.source is a MultiplexReceptacle in IDL, but a SimplexReceptacle here\n";
     assert!(told.starts_with("avionics.toml:") && told.contains(wanted), "{told}");
 }
 
@@ -110,7 +111,7 @@ fn errors_have_a_file_and_a_place() {
     );
     let told = refused(&["check", &file]);
     assert!(
-        told.contains("plan.toml:31:1: error: instance \"gps\" is on no node; give it a node\n"),
+        told.contains("plan.toml:31:1: error: instance \"gps\" is on no node; specify a node\n"),
         "{told}"
     );
     let json = deploy(&["check", &file, "--format", "json"]);
@@ -122,7 +123,7 @@ fn errors_have_a_file_and_a_place() {
     let told = refused(&["check", &file]);
     assert!(told.contains("plan.cdp:2:3: <DeploymentPlan> has no <colour>"), "{told}");
     let told = refused(&["check", "domain.toml"]);
-    assert!(told.contains("expected a plan, and this is a document of kind Domain"), "{told}");
+    assert!(told.contains("expected a plan, but this is a document of kind Domain"), "{told}");
     assert_eq!(deploy(&["check"]).status.code(), Some(2));
 }
 
@@ -160,8 +161,8 @@ fn a_check_finds_what_launching_refuses() {
     assert!(!is_good, "{told}");
     for instance in ["a", "b"] {
         let wanted = format!(
-            "plan:2:1: error: implementation \"I\", of instance {instance:?}, has no artifact, so there is nothing to run; \
-             give it the executable that has it linked in\n"
+            "plan:2:1: error: implementation \"I\", of instance {instance:?}, has no artifact, so there is no program \
+             to run; add the executable into which it is linked as an artifact\n"
         );
         assert!(told.contains(&wanted), "{told}");
         let wanted = format!(
@@ -171,7 +172,7 @@ fn a_check_finds_what_launching_refuses() {
     }
     // `launch` reports the same errors.
     let refused = refused(&["launch", &folder.path("plan.toml"), "--local"]);
-    assert!(refused.contains("has no artifact, so there is nothing to run"), "{refused}");
+    assert!(refused.contains("has no artifact, so there is no program to run"), "{refused}");
 
     let entry = "[implementation.execParameter]\n\"component factory\" = \"create\"\n";
     let (is_good, told) = checked(&cycle(entry), &[]);
@@ -185,7 +186,8 @@ fn a_check_finds_what_launching_refuses() {
     let whole = cycle(&format!("{artifact}{entry}{located}"));
     let (is_good, told) = checked(&whole, &[]);
     assert!(is_good, "{told}");
-    let wanted = "warning: components call each other's facets in a ring: a.r -> b.f, b.r -> a.f; ";
+    let wanted =
+        "warning: components call each other's facets in a cycle: a.r -> b.f, b.r -> a.f; ";
     assert!(told.contains(wanted), "{told}");
 
     for (wrong, wanted) in [
@@ -193,7 +195,7 @@ fn a_check_finds_what_launching_refuses() {
         (whole.replace("bin/x", "https://host/x"), "no manager fetches files by https:"),
         (
             whole.replace("node = \"n\"\n", "node = \"n\"\nconfigProperty = { ComponentIOR = \"x.ior\" }\n"),
-            "which processes under managers do not write; take it out",
+            "but processes under node managers do not write files; remove it",
         ),
         (
             whole.replace(
@@ -217,10 +219,10 @@ fn a_check_finds_what_launching_refuses() {
         "{told}"
     );
     let (is_good, told) = resources("[svcconf]\nuri = \"svc.conf\"");
-    assert!(!is_good && told.contains("which OxORB does not have"), "{told}");
+    assert!(!is_good && told.contains("which OxORB does not support"), "{told}");
     // Two executables cannot run in one process.
     let told = self::refused(&["check", "collision.toml"]);
-    assert!(told.contains("separate them by a localityConstraint DifferentProcess"), "{told}");
+    assert!(told.contains("separate them with a localityConstraint DifferentProcess"), "{told}");
 }
 
 #[test]
@@ -243,7 +245,8 @@ fn documents_are_converted_either_way() {
     );
     let told = refused(&["convert", "collision.toml", "-"]);
     assert!(
-        told.contains("-: the ending tells no form") && told.contains("say --to xml or --to toml"),
+        told.contains("-: the format cannot be derived from the ending")
+            && told.contains("specify --to xml or --to toml"),
         "{told}"
     );
 }
@@ -285,11 +288,11 @@ fn connections_of_extended_ports_are_those_of_their_basic_ports() {
         (output.status.success(), self::text(&output.stdout) + &self::text(&output.stderr))
     };
     let (is_good, told) = check(&plan, &[]);
-    let wanted = "left.link of connection \"bus\" is of the kind ExtendedPort, which cannot be connected; give the IDL";
+    let wanted = "left.link of connection \"bus\" is of the kind ExtendedPort, which cannot be connected; specify the IDL";
     assert!(!is_good && told.contains(wanted), "{told}");
     let emit: &[&str] = &["emit", "kubernetes", &plan, "--image", "display:1"];
     let told = refused(&[emit, COMMAND].concat());
-    assert!(told.contains("plan.toml:17:1: processes do not connect extended ports"), "{told}");
+    assert!(told.contains("plan.toml:17:1: processes cannot connect extended ports"), "{told}");
     let (is_good, told) = check(&plan, &["--idl", &idl]);
     assert!(is_good && told.contains("2 instances on 1 node, 2 connections"), "{told}");
     let whole = folder.path("whole.toml");
@@ -313,13 +316,13 @@ fn connections_of_extended_ports_are_those_of_their_basic_ports() {
     let other = folder.file("other.toml", &text.replace(connection, other));
     let (is_good, told) = check(&other, &["--idl", &with_simplex]);
     let wanted =
-        "error: wire.half is of type Avionics::Simplex, and left.link of type Avionics::Duplex";
+        "error: wire.half is of type Avionics::Simplex, but left.link of type Avionics::Duplex";
     assert!(!is_good && told.contains(wanted), "{told}");
     assert_eq!(told.matches(" is of type ").count(), 1, "{told}");
     let told = refused(&["convert", &wrong, &whole, "--idl", &idl]);
     assert!(told.contains("wrong.toml:18:1: \"wire\" has no port \"far\""), "{told}");
     let told = refused(&["convert", "domain.toml", &whole, "--idl", &idl]);
-    assert!(told.contains("expected a plan, and this is a document of kind Domain"), "{told}");
+    assert!(told.contains("expected a plan, but this is a document of kind Domain"), "{told}");
 }
 
 #[test]

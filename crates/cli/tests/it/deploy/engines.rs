@@ -24,7 +24,7 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
         false => {
             assert!(
                 told.contains(
-                    "cockpit: 2 units, NOT CHECKED: systemd-analyze is not installed here"
+                    "cockpit: 2 units, NOT CHECKED: systemd-analyze is not installed on this machine"
                 ),
                 "{told}"
             );
@@ -59,11 +59,11 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     .unwrap();
     assert!(!unit.contains("RTPRIO"), "{unit}");
     let told = refused(&[args, &["--command", "true"]].concat());
-    assert!(told.contains("has to begin with the absolute path"), "{told}");
+    assert!(told.contains("must begin with the absolute path"), "{told}");
     let told = refused(&[args, COMMAND].concat());
     assert!(told.contains("without the real-time resources: add --rt {rt}"), "{told}");
     let told = refused(&[plain, RT_COMMAND].concat());
-    assert!(told.contains("has {rt}, and no real-time"), "{told}");
+    assert!(told.contains("contains {rt}, but no real-time"), "{told}");
 }
 
 /// Checks a name against the rules of the API server.
@@ -240,7 +240,7 @@ fn an_older_systemd_checks_units_too() {
     let output = emit(&folder.path("bad"));
     let told = text(&output.stdout) + &text(&output.stderr);
     assert!(
-        !output.status.success() && told.contains("of this machine refuses the units: bad unit"),
+        !output.status.success() && told.contains("on this machine rejects the units: bad unit"),
         "{told}"
     );
 }

@@ -46,7 +46,7 @@ fn packages_make_plans_with_default_rates_and_with_others() {
         "{told}"
     );
     let told = refused(&["assemble", "avionics.toml", &plan, "--node", "n"]);
-    assert!(told.contains("avionics.toml: no archive that can be read"), "{told}");
+    assert!(told.contains("avionics.toml: the archive cannot be read"), "{told}");
 }
 
 #[test]
@@ -62,10 +62,10 @@ fn values_on_the_command_line_override_package_and_assembly() {
     for (value, wanted) in [
         (
             "timer.hertz=fast",
-            "../packages/cockpit: value of timer.hertz: <ulong> is a whole number from 0 to 4294967295, and not \"fast\"; the \
-             type is that of the value in the package\n",
+            "../packages/cockpit: value of timer.hertz: <ulong> must be an integer from 0 to 4294967295, not \"fast\"; \
+             the type is that of the value in the package\n",
         ),
-        ("timer.hertz=-1", "value of timer.hertz: -1 is no <ulong>, which is from 0 to 4294967295"),
+        ("timer.hertz=-1", "value of timer.hertz: -1 is not a <ulong>; expected 0 to 4294967295"),
         (
             "clock.hertz=1",
             "value of clock.hertz: the package has no instance or assembly \"clock\"; ",
@@ -117,8 +117,8 @@ fn ports_of_packages_without_interfaces_come_from_idl() {
     let told = refused(assemble);
     assert!(
         told.contains("the kind of port \"link\" of part \"left\" is not known")
-            && told.contains("no IDL of its component is given")
-            && told.contains("; add the interface to the package, or give the IDL"),
+            && told.contains("the IDL of its component is not specified")
+            && told.contains("; add the interface to the package, or specify the IDL"),
         "{told}"
     );
     let idl = folder.file("avionics.idl", BUS);
@@ -208,7 +208,8 @@ fn components_of_idl_are_limited() {
     let package = bus_package(&folder);
     std::fs::copy(folder.path("large.idl"), folder.path("bus/large.idl")).unwrap();
     let told = refused(&["assemble", &package, "-", "--to", "toml", "--node", "n"]);
-    let wanted = "the IDL files of the package are not used; --idl names others\nthe components of the IDL have more than";
+    let wanted = "the IDL files of the package are not used; specify others with --idl\n\
+                  the components of the IDL have more than";
     assert!(told.contains(wanted), "{told}");
 }
 
@@ -247,6 +248,6 @@ fn packages_are_packed_and_unpacked() {
     assert!(told.contains("File exists"), "{told}");
     let broken = folder.file("broken.cpk", "PK and nothing");
     let told = refused(&["unpack", &broken, &folder.path("none")]);
-    assert!(told.contains("no archive that can be read"), "{told}");
+    assert!(told.contains("the archive cannot be read"), "{told}");
     assert!(!folder.0.join("none").exists());
 }

@@ -84,8 +84,8 @@ fn mistakes_in_a_call_over_http_are_reported() {
     let url = bank.url();
     let mistakes: [(&[&str], &str); 8] = [
         (&["withdraw", "x"], "args[0] (amount)"),
-        (&["withdraw"], "it takes 1 argument, not 0"),
-        (&["withdraw", "1", "2"], "it takes 1 argument, not 2"),
+        (&["withdraw"], "the operation takes 1 argument, not 0"),
+        (&["withdraw", "1", "2"], "the operation takes 1 argument, not 2"),
         (&["withdrw", "1"], "did you mean withdraw?"),
         (&["version=1"], "the attribute version is readonly"),
         (&["_is_a", "IDL:bank/Account:1.0"], "no operation or attribute _is_a"),
@@ -97,11 +97,11 @@ fn mistakes_in_a_call_over_http_are_reported() {
         assert!(said.contains(why), "{words:?}: {said}");
     }
     let nobody = fails(&format!("http://{}/objects/Nobody", bank.address), &["balance"]);
-    assert!(nobody.contains("404 Not Found: there is no object of this name"), "{nobody}");
+    assert!(nobody.contains("404 Not Found: there is no object with this name"), "{nobody}");
     let page = fails(&format!("http://{}/page.js", bank.address), &["balance"]);
-    assert!(page.contains("no JSON"), "{page}");
+    assert!(page.contains("not JSON"), "{page}");
     let token = fails(&bank.reference, &["balance", "--token", "token.txt"]);
-    assert!(token.contains("--token is only for objects behind an HTTP gateway"), "{token}");
+    assert!(token.contains("--token applies only to objects behind an HTTP gateway"), "{token}");
 }
 
 #[test]
@@ -137,12 +137,15 @@ fn answers_that_are_late_long_or_foreign_are_refused() {
     let late = url(&silent.local_addr().expect("an address").to_string());
     let late = fails(&late, &["balance", "--timeout", "500"]);
     // On a busy machine there may be no time for the connection.
-    assert!(late.contains("answer in time") || late.contains("timed out"), "{late}");
+    assert!(
+        late.contains("answer arrived within the time limit") || late.contains("timed out"),
+        "{late}"
+    );
     for (answer, why) in [
-        ("SSH-2.0-server\r\n", "no answer of an HTTP server"),
-        ("HTTP/1.1 301 Moved\r\nContent-Length: 0\r\n\r\n", "goes to no other address"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "describes no object"),
-        ("HTTP/1.1 200 OK\r\n\r\n{}", "length of the answer is not known"),
+        ("SSH-2.0-server\r\n", "not the answer of an HTTP server"),
+        ("HTTP/1.1 301 Moved\r\nContent-Length: 0\r\n\r\n", "does not follow redirections"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "is not the description of an object"),
+        ("HTTP/1.1 200 OK\r\n\r\n{}", "does not state its length"),
     ] {
         let said = fails(&url(&answering(answer)), &["balance"]);
         assert!(said.contains(why), "{answer:?}: {said}");

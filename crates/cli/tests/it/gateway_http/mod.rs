@@ -205,7 +205,9 @@ fn errors_are_problem_details() {
     let detail = |reply: Reply, status| reply.problem(status)["detail"].to_string();
     assert!(detail(bank.post("withdraw", "{\"amount\": \n1,}"), 400).contains("line 2 column 3"));
     assert!(detail(bank.post("withdraw", "[\"x\"]"), 400).contains("args[0] (amount)"));
-    assert!(detail(bank.post("withdraw", ""), 400).contains("it takes 1 argument, not 0"));
+    assert!(
+        detail(bank.post("withdraw", ""), 400).contains("the operation takes 1 argument, not 0")
+    );
     assert!(detail(bank.post("withdraw", "{\"sum\": 1}"), 400).contains("no parameter sum"));
     let who = r#"[[{"name": "A", "sort": "gold", "photo": ""}], "m"]"#;
     assert!(detail(bank.post("book", who), 400).contains("args[0][0].sort"));
@@ -331,7 +333,7 @@ fn tokens_are_read_again_on_a_signal() {
     // A mistake in the file changes nothing.
     secret(&folder, "tokens.txt", "short\n");
     hang_up(&bank.gateway);
-    bank.gateway.wait_for_line("what was read before stays in use", LIMIT);
+    bank.gateway.wait_for_line("the previous contents stay in use", LIMIT);
     assert_eq!((status(old), status(new)), (401, 200));
 }
 

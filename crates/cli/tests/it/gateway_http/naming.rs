@@ -23,7 +23,7 @@ fn objects_of_the_naming_service_are_called_and_contexts_are_not() {
     for path in ["/objects/plant", "/objects/plant/destroy"] {
         let method = if path.ends_with("destroy") { "POST" } else { "GET" };
         let refused = ask(&bank.address, method, path, json, "").problem(404);
-        assert!(refused["detail"].to_string().contains("a context of names"), "{refused}");
+        assert!(refused["detail"].to_string().contains("a naming context"), "{refused}");
     }
     bank.get("/objects/nobody").problem(404);
     let listed = bank.get("/objects").json();

@@ -69,14 +69,14 @@ const HELD: Family = family(
     "oxorb_messages_held_bytes",
     MetricType::Gauge,
     "bytes",
-    "Large messages of clients that arrive or are served now.",
+    "Large messages of clients that are being received or served.",
 );
 
 const INCIDENTS: Family = family(
     "oxorb_incidents",
     MetricType::Counter,
     "",
-    "Incidents, such as refusals and limits that were reached, with the level at which they are logged.",
+    "Incidents, such as rejections and reached limits, with the level at which they are logged.",
 );
 
 const CLIENT_CONNECTIONS: Family = family(
@@ -138,7 +138,7 @@ const UNANSWERED: Family = family(
     "oxorb_requests_unanswered",
     MetricType::Gauge,
     "",
-    "Requests that servants keep to answer them later.",
+    "Requests that servants will answer later.",
 );
 
 const COLLOCATED: Family = family(
@@ -206,7 +206,8 @@ const WAITING: Family = family(
     "oxorb_lane_threads_waiting",
     MetricType::Gauge,
     "",
-    "Threads of a lane that watch its connections; those that wait at one connection or at the queue are not counted.",
+    "Threads of a lane that watch its connections; threads that wait at one connection or at the queue are not \
+     counted.",
 );
 
 const DYNAMIC: Family = family(
@@ -282,7 +283,8 @@ const MODULE_REQUESTS: Family = family(
     "oxorb_module_requests",
     MetricType::Counter,
     "",
-    "Requests of a dispatching module: dispatched to its queue, refused as the queue was full, or late when they left it.",
+    "Requests of a dispatching module: dispatched to its queue, refused because the queue was full, or late when they \
+     left it.",
 );
 
 fn modules(page: &mut Page, snapshot: &Snapshot) {

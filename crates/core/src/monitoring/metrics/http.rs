@@ -143,7 +143,7 @@ fn is_complete(head: &[u8]) -> bool {
 /// Returns the response to a request.
 fn answer(head: &[u8], page: &dyn Fn() -> Option<String>) -> Vec<u8> {
     let Some((method, path)) = parse(head) else {
-        let reason = "This is no request of HTTP/1.0 or HTTP/1.1.\n";
+        let reason = "This is not a request of HTTP/1.0 or HTTP/1.1.\n";
         return response("400 Bad Request", "text/plain", reason, true);
     };
     let with_body = method != "HEAD";
@@ -156,7 +156,9 @@ fn answer(head: &[u8], page: &dyn Fn() -> Option<String>) -> Vec<u8> {
     }
     match page() {
         Some(page) => response("200 OK", CONTENT, &page, with_body),
-        None => text("503 Service Unavailable", "The ORB has ended, or could not make the page.\n"),
+        None => {
+            text("503 Service Unavailable", "The ORB has ended, or could not create the page.\n")
+        }
     }
 }
 

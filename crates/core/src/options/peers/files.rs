@@ -25,7 +25,7 @@ const NEEDED: [&str; 2] = ["SSLIOP_Factory", "UIPMC_Factory"];
 pub(super) fn service_file(options: &mut Options, path: &str) -> Result<(), String> {
     let text = read(path)?;
     if text.trim_start().starts_with('<') {
-        return Err(format!("{path} is in XML; the classic form is understood"));
+        return Err(format!("{path} is in XML, but only the classic format is supported"));
     }
     for (at, line) in text.lines().enumerate() {
         directive(options, line).map_err(|problem| format!("{path}:{}: {problem}", at + 1))?;
@@ -49,7 +49,7 @@ pub(super) fn directive(options: &mut Options, line: &str) -> Result<(), String>
             return Ok(());
         }
         _ => {
-            return Err(format!("expected `static` or `dynamic`, and not `{verb}`"));
+            return Err(format!("expected `static` or `dynamic` instead of `{verb}`"));
         }
     }
     if NEEDED.contains(&name) {
@@ -108,7 +108,7 @@ fn read(path: &str) -> Result<String, String> {
     let file = File::open(path).map_err(failed)?;
     file.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
     if text.len() as u64 > LARGEST {
-        return Err(format!("{path} is larger than {LARGEST} octets, the most that is read"));
+        return Err(format!("{path} is larger than the limit of {LARGEST} octets"));
     }
     // An editor may have written a byte order mark, which does not belong to the text.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))

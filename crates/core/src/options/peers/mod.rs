@@ -83,7 +83,7 @@ impl Options {
             Meaning::Setting { name, value: map, .. } => match map(value).map_err(refused)? {
                 Some(value) => self.set(name, &value).map_err(|error| SettingError {
                     setting: shown,
-                    problem: format!("that is -ORB{name} here: {}", error.problem),
+                    problem: format!("use -ORB{name} instead: {}", error.problem),
                 }),
                 None => Ok(()),
             },
@@ -138,13 +138,13 @@ const fn alone(option: PeerOption) -> PeerOption {
 /// Converts seconds to milliseconds.
 fn seconds(value: &str) -> Result<Option<String>, String> {
     let seconds: u64 = value.parse().map_err(|_| "expected a number of seconds")?;
-    let milliseconds = seconds.checked_mul(1000).ok_or("that is too long")?;
+    let milliseconds = seconds.checked_mul(1000).ok_or("this time is too long")?;
     Ok(Some(milliseconds.to_string()))
 }
 
 /// Converts a level of detail to a log level. The other ORBs count from 0, and print more and more from about 5 on.
 fn verbosity(value: &str) -> Result<Option<String>, String> {
-    let level: u32 = value.parse().map_err(|_| "expected a number from 0 on")?;
+    let level: u32 = value.parse().map_err(|_| "expected a number, 0 or greater")?;
     let named = match level {
         0 => "error",
         1..=4 => "warn",

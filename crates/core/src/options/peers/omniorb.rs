@@ -2,12 +2,12 @@
 
 use super::{PeerOption, alone, checked, ignored, mapped, refused, same, seconds, verbosity};
 
-const TRACING: &str = "interceptors see each call (docs/interceptors.md)";
-const LOG_LINE: &str = "each line of a log file has time and level";
-const THREADS: &str = "-ORBConcurrency says how many threads serve";
-const BOOTSTRAP: &str = "say -ORBInitRef NameService=corbaloc::HOST:PORT/NameService";
-const INSIDE: &str = "it tunes the other ORB's insides";
-const SOCKETS: &str = "the system sizes reads, writes and socket buffers";
+const TRACING: &str = "interceptors can log each call (docs/interceptors.md)";
+const LOG_LINE: &str = "each line of a log file contains the time and the level";
+const THREADS: &str = "-ORBConcurrency sets the number of serving threads";
+const BOOTSTRAP: &str = "use -ORBInitRef NameService=corbaloc::HOST:PORT/NameService";
+const INSIDE: &str = "it tunes internals of the other ORB";
+const SOCKETS: &str = "the system chooses the sizes of reads, writes and socket buffers";
 
 /// Checks that a transport rule admits everybody over TCP.
 fn any_tcp(value: &str) -> Result<(), String> {
@@ -21,8 +21,7 @@ fn any_tcp(value: &str) -> Result<(), String> {
     if everybody && tcp && known {
         return Ok(());
     }
-    Err("-ORBAccess allows and denies networks; offering and accepting bidirectional connections are \
-         settings of their own"
+    Err("-ORBAccess allows and denies networks; offering and accepting bidirectional connections are separate settings"
         .to_owned())
 }
 
@@ -48,13 +47,13 @@ fn unless_zero(value: &str) -> Result<Option<String>, String> {
 pub(super) const OPTIONS: &[PeerOption] = &[
     ignored(
         "abortOnInternalError",
-        "a panic of a servant is UNKNOWN to its client, and the server goes on",
+        "if a servant panics, its client gets UNKNOWN, and the server continues",
     ),
     ignored(
         "abortOnNativeException",
-        "a panic of a servant is UNKNOWN to its client, and the server goes on",
+        "if a servant panics, its client gets UNKNOWN, and the server continues",
     ),
-    ignored("acceptMisalignedTcIndirections", "they are accepted"),
+    ignored("acceptMisalignedTcIndirections", "such messages are always accepted"),
     refused("bootstrapAgentHostname", BOOTSTRAP),
     ignored("bootstrapAgentPort", BOOTSTRAP),
     same("clientCallTimeOutPeriod", "RoundTripTimeout"),
@@ -64,12 +63,15 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         unless_zero,
         "0 keeps the default of 5 s",
     ),
-    checked("clientTransportRule", any_tcp, "only rules that let TCP through to everybody"),
+    checked("clientTransportRule", any_tcp, "only rules that permit TCP for all addresses"),
     ignored("connectionWatchImmediate", INSIDE),
     ignored("connectionWatchPeriod", INSIDE),
     ignored("copyValuesInLocalCalls", "values are always copied"),
-    ignored("defaultCharCodeSet", "a peer that names no code set is sent ISO 8859-1"),
-    ignored("defaultWCharCodeSet", "a peer that names no wide code set is sent UTF-16"),
+    ignored("defaultCharCodeSet", "text to a peer that names no code set is sent in ISO 8859-1"),
+    ignored(
+        "defaultWCharCodeSet",
+        "wide text to a peer that names no wide code set is sent in UTF-16",
+    ),
     ignored("diiThrowsSysExceptions", "dynamic calls return a Result"),
     ignored("dumpConfiguration", "docs/config.md lists the settings"),
     same("endPoint", "ListenEndpoints"),
@@ -80,43 +82,48 @@ pub(super) const OPTIONS: &[PeerOption] = &[
             let address = value.strip_prefix("giop:tcp:").ok_or("expected giop:tcp:HOST:PORT")?;
             Ok(Some(address.to_owned()))
         },
-        "published instead of the addresses found",
+        "addresses to publish instead of the detected ones",
     ),
-    refused("endPointNoPublish", "all endpoints are published, or what -ORBEndPointPublish says"),
+    refused(
+        "endPointNoPublish",
+        "all endpoints are published, or the addresses of -ORBEndPointPublish",
+    ),
     ignored("endPointPublishAllIFs", "addresses of all interfaces are published"),
     mapped(
         "giopMaxMsgSize",
         "MaxMessage",
         |value| Ok(Some(value.to_owned())),
-        "0 (no limit) is refused",
+        "0 (no limit) is rejected",
     ),
-    ignored("giopTargetAddressMode", "requests name objects by key; other ways are understood"),
+    ignored(
+        "giopTargetAddressMode",
+        "requests name objects by key; the other forms of addressing are accepted",
+    ),
     alone(refused(
         "help",
-        "docs/config.md lists the settings, docs/peer-options.md those of other ORBs",
+        "docs/config.md lists the settings of OxORB, docs/peer-options.md those of other ORBs",
     )),
     ignored("idleThreadTimeout", THREADS),
-    ignored("immediateAddressSwitch", "the next address of a reference is tried at once"),
+    ignored("immediateAddressSwitch", "the next address of a reference is tried immediately"),
     mapped(
         "inConScanPeriod",
         "IdleTimeout",
         seconds,
-        "in seconds there; the default there is 180, here 0",
+        "in seconds in omniORB; omniORB's default is 180, OxORB's is 0",
     ),
     refused(
         "lcdMode",
-        "peers that are more than 20 years old need it; -ORBMaxGIOPVersion 1.0 goes most of the way",
+        "only peers older than 20 years need it; -ORBMaxGIOPVersion 1.0 has most of its effects",
     ),
     ignored("listenBacklog", "the system's limit is used (sysctl net.core.somaxconn)"),
     ignored("maxClientThreadPoolSize", THREADS),
     ignored(
         "maxGIOPConnectionPerServer",
-        "there are as many connections to a server as calls at a time; \
-             -ORBClientConnections shares them",
+        "each concurrent call to a server uses a separate connection; -ORBClientConnections can share connections",
     ),
     ignored(
         "maxInterleavedCallsPerConnection",
-        "-ORBClientConnections says how connections are shared",
+        "-ORBClientConnections selects how connections are shared",
     ),
     same("maxServerThreadPerConnection", "MaxRequestsPerConnection"),
     ignored("maxServerThreadPoolSize", THREADS),
@@ -137,23 +144,23 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         "outConScanPeriod",
         "ClientIdleTimeout",
         seconds,
-        "in seconds there; the default there is 120, here 600",
+        "in seconds in omniORB; omniORB's default is 120, OxORB's is 600",
     ),
     mapped("poaHoldRequestTimeout", "HoldTime", unless_zero, "0 keeps the default of 30 s"),
     ignored("poaUniquePersistentSystemIds", "ids of persistent objects are unique"),
     ignored("principal", "requests of GIOP 1.0 have an empty principal"),
-    ignored("resetTimeOutOnRetries", "the time-out of a call holds for all its attempts together"),
+    ignored("resetTimeOutOnRetries", "the time-out of a call applies to all its attempts together"),
     ignored("resolveNamesForTransportRules", "-ORBAccess takes addresses"),
     ignored("retainAddressOrder", "addresses are tried in the order of the reference"),
-    ignored("scanGranularity", "connections that idle are closed on time"),
+    ignored("scanGranularity", "idle connections are closed without a scanning period"),
     mapped("serverCallTimeOutPeriod", "StallTimeout", unless_zero, "0 keeps the default"),
-    checked("serverTransportRule", any_tcp, "only rules that let TCP through to everybody"),
+    checked("serverTransportRule", any_tcp, "only rules that permit TCP for all addresses"),
     ignored("socketSendBuffer", SOCKETS),
     same("sslAcceptTimeOut", "TlsHandshakeTime"),
     same("sslCAFile", "TlsRoots"),
-    refused("sslCAPath", "name one file of authorities by -ORBTlsRoots"),
+    refused("sslCAPath", "specify one file of authorities with -ORBTlsRoots"),
     same("sslKeyFile", "TlsCertificate"),
-    ignored("sslKeyPassword", "keys are not encrypted here"),
+    ignored("sslKeyPassword", "encrypted keys are not supported"),
     mapped(
         "sslVerifyMode",
         "TlsClients",
@@ -167,8 +174,8 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         "0 is the default; 1 also refuses booleans other than 0 and 1",
     ),
     refused("supportBootstrapAgent", BOOTSTRAP),
-    ignored("supportCurrent", "the POA's Current is there at no cost"),
-    ignored("supportPerThreadTimeOut", "policies of a thread are always there"),
+    ignored("supportCurrent", "the POA's Current is always available at no cost"),
+    ignored("supportPerThreadTimeOut", "policies of threads are always available"),
     ignored("tcAliasExpand", "type codes in an any keep their aliases"),
     ignored("threadPerConnectionLowerLimit", THREADS),
     mapped(
@@ -182,7 +189,7 @@ pub(super) const OPTIONS: &[PeerOption] = &[
     ),
     ignored("threadPerConnectionUpperLimit", THREADS),
     ignored("threadPoolWatchConnection", "a worker stays with a busy connection (-ORBWorkerStay)"),
-    refused("throwTransientOnTimeOut", "a call that takes too long is TIMEOUT"),
+    refused("throwTransientOnTimeOut", "a call that takes too long raises TIMEOUT"),
     ignored("traceExceptions", TRACING),
     same("traceFile", "LogFile"),
     ignored("traceInvocationReturns", TRACING),
@@ -193,17 +200,17 @@ pub(super) const OPTIONS: &[PeerOption] = &[
     ignored("traceTime", LOG_LINE),
     ignored(
         "unixTransportDirectory",
-        "an endpoint names its whole path, as in giop:unix:/run/bank; giop:unix: goes to TMPDIR",
+        "an endpoint contains its whole path, as in giop:unix:/run/bank; giop:unix: uses TMPDIR",
     ),
     ignored(
         "unixTransportPermission",
-        "the rights of a socket are an option of its endpoint: mode=0660",
+        "the permissions of a socket are an option of its endpoint: mode=0660",
     ),
     ignored("useTypeCodeIndirections", "type codes that repeat are sent once"),
     ignored("validateUTF8", "text is always validated"),
     ignored(
         "verifyObjectExistsAndType",
-        "an object is asked for its type only where a reference is narrowed",
+        "the type of an object is queried only when a reference is narrowed",
     ),
     refused("InitialHost", BOOTSTRAP),
     refused("InitialPort", BOOTSTRAP),

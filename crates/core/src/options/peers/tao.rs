@@ -5,28 +5,28 @@ use super::{
 };
 
 const MULTICAST: &str =
-    "services are not looked for by multicast; -ORBInitRef NAME=URL says where they are";
-const SOCKET_BUFFERS: &str = "the system sizes socket buffers by the connection's needs";
-const ONE_CONFIGURATION: &str = "each ORB has a configuration of its own";
-const RETRIES: &str = "a request that certainly did not run is sent again where the reference has \
-                       another address; the policies Retry and RebindMode say how often";
+    "services are not located by multicast; -ORBInitRef NAME=URL sets their addresses";
+const SOCKET_BUFFERS: &str = "the system adapts the sizes of socket buffers to the connection";
+const ONE_CONFIGURATION: &str = "each ORB has its own configuration";
+const RETRIES: &str = "a request that certainly did not run is sent again if the reference has another address; the \
+                       policies Retry and RebindMode limit the number of attempts";
 const DEMULTIPLEXING: &str =
-    "objects and POAs are found by index, or by one hash where ids are the application's";
-const ALLOCATORS: &str = "buffers are used again, and on the steady path nothing is allocated";
+    "objects and POAs are found by index, or by one hash if the application chooses the ids";
+const ALLOCATORS: &str = "buffers are reused, and nothing is allocated in steady operation";
 
 /// Options of `CORBA::ORB_init`.
 pub(super) const COMMAND_LINE: &[PeerOption] = &[
     PeerOption { name: "SvcConf", takes_value: true, meaning: Meaning::ServiceFile },
     PeerOption { name: "SvcConfDirective", takes_value: true, meaning: Meaning::ServiceDirective },
     ignored("ServiceConfigLoggerKey", "-ORBLogFile names a file for the log"),
-    alone(ignored("SkipServiceConfigOpen", "no svc.conf is read unasked")),
-    alone(ignored("IgnoreDefaultSvcConfFile", "no svc.conf is read unasked")),
+    alone(ignored("SkipServiceConfigOpen", "a svc.conf is read only if an option names it")),
+    alone(ignored("IgnoreDefaultSvcConfFile", "a svc.conf is read only if an option names it")),
     ignored("Gestalt", ONE_CONFIGURATION),
-    alone(ignored("Debug", "-ORBLogLevel debug logs most")),
+    alone(ignored("Debug", "-ORBLogLevel debug logs the most")),
     mapped("DebugLevel", "LogLevel", verbosity, "0 error, 1 to 4 warn, 5 to 9 info, 10 debug"),
-    ignored("VerboseLogging", "each line of a log file has time and level"),
+    ignored("VerboseLogging", "each line of a log file contains the time and the level"),
     ignored("HandleLoggingStrategyEvents", "log files are rotated by the system (logrotate)"),
-    ignored("ObjRefStyle", "to_ior() and to_corbaloc() print a reference either way"),
+    ignored("ObjRefStyle", "to_ior() and to_corbaloc() print a reference in either form"),
     mapped("MaxMessageSize", "FragmentSize", |value| Ok(Some(value.to_owned())), ""),
     mapped(
         "CollocationStrategy",
@@ -45,15 +45,18 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
             "0" => Err("small messages are never held back (TCP_NODELAY is always set)".to_owned()),
             _ => Ok(()),
         },
-        "1 is always so",
+        "always as with 1",
     ),
     ignored("RcvSock", SOCKET_BUFFERS),
     ignored("SndSock", SOCKET_BUFFERS),
     ignored("StdProfileComponents", "references always name ORB type and code sets"),
     ignored("NegotiateCodesets", "code sets are always negotiated"),
-    ignored("SingleReadOptimization", "a request never waits behind one of another connection"),
+    ignored(
+        "SingleReadOptimization",
+        "a request never waits behind a request of another connection",
+    ),
     ignored("UseLocalMemoryPool", ALLOCATORS),
-    ignored("AcceptErrorDelay", "accepting is tried again by itself"),
+    ignored("AcceptErrorDelay", "the ORB tries to accept again automatically"),
     mapped(
         "DottedDecimalAddresses",
         "EndPointPublish",
@@ -61,7 +64,7 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
             "0" => Ok(Some("hostname".to_owned())),
             _ => Ok(None),
         },
-        "1 is the default; 0 publishes the name of this host",
+        "1 is the default; 0 publishes the host name",
     ),
     refused(
         "IIOPClientPortBase",
@@ -69,13 +72,12 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
              range with sysctl net.ipv4.ip_local_port_range",
     ),
     ignored("IIOPClientPortSpan", "see -ORBIIOPClientPortBase"),
-    ignored("NoServerSideNameLookups", "names of clients are never looked up"),
+    ignored("NoServerSideNameLookups", "host names of clients are never resolved"),
     same("Endpoint", "ListenEndpoints"),
-    ignored("PreferredInterfaces", "the system's routes decide which interface is used"),
+    ignored("PreferredInterfaces", "the system's routes select the interface"),
     refused(
         "EnforcePreferredInterfaces",
-        "the system's routes decide which interface is used: set \
-             one with `ip route`",
+        "the system's routes select the interface: set one with `ip route`",
     ),
     mapped(
         "Keepalive",
@@ -86,10 +88,10 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
         },
         "1 is the default",
     ),
-    refused("DontRoute", "connections go where the system's routes lead"),
-    ignored("LingerTimeout", "connections are closed in order"),
+    refused("DontRoute", "the system's routes select the interface"),
+    ignored("LingerTimeout", "connections are always closed in an orderly way"),
     ignored("IPHopLimit", "the system's hop limit is used"),
-    ignored("IPMulticastLoop", "-ORBMulticast loopback= says it"),
+    ignored("IPMulticastLoop", "-ORBMulticast loopback= sets it"),
     same("LaneEndpoint", "LaneListenEndpoints"),
     ignored("ImplRepoServicePort", MULTICAST),
     ignored("MulticastDiscoveryEndpoint", MULTICAST),
@@ -105,14 +107,12 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     ignored("ParallelConnectDelay", "addresses of a reference are tried in parallel"),
     ignored(
         "UseSharedProfile",
-        "addresses with the same port share a profile, and both forms are \
-             understood",
+        "addresses with the same port share a profile, and both forms are accepted",
     ),
     ignored("PreferIPV6Interfaces", "addresses are tried in the order of the reference"),
     refused(
         "ConnectIPV6Only",
-        "say -ORBListenEndpoints iiop://[::]:PORT and -ORBEndPointPublish \
-             ipv6",
+        "use -ORBListenEndpoints iiop://[::]:PORT and -ORBEndPointPublish ipv6",
     ),
     ignored("UseIPV6LinkLocal", "link-local addresses are not published"),
     ignored("AllowZiopNoServerPolicies", "messages are never compressed"),
@@ -122,8 +122,7 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     ignored("ForwardOnInvObjrefLimit", RETRIES),
     refused(
         "ForwardOnReplyClosedLimit",
-        "a request that may have run is never sent again: have the \
-             application decide, by the completion status",
+        "a request that may have run is never sent again: the application can decide by the completion status",
     ),
     ignored("ForwardDelay", RETRIES),
     ignored("ForwardInvocationOnObjectNotExist", RETRIES),
@@ -131,15 +130,15 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     ignored("ForwardOnceOnCommFailure", RETRIES),
     ignored("ForwardOnceOnTransient", RETRIES),
     ignored("ForwardOnceOnInvObjref", RETRIES),
-    ignored("Id", "an ORB has no name; several may live in a process"),
-    ignored("ServerId", "there is no Implementation Repository that would ask for it"),
+    ignored("Id", "an ORB has no name; a process can have several ORBs"),
+    ignored("ServerId", "there is no Implementation Repository that would query it"),
     alone(refused(
         "Daemon",
         "start the program by a service manager (systemd), or with & in a shell",
     )),
     alone(refused(
         "GIOPlite",
-        "say it of each endpoint: -ORBListenEndpoints giop-lite+tcp://HOST:PORT",
+        "specify it for each endpoint: -ORBListenEndpoints giop-lite+tcp://HOST:PORT",
     )),
 ];
 
@@ -155,19 +154,19 @@ pub(super) fn no_factory(name: &str) -> String {
 /// `Client_Strategy_Factory` and `RT_ORB_Loader`.
 pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
     ignored("Resources", ONE_CONFIGURATION),
-    ignored("ReactorType", "-ORBReactor and -ORBConcurrency say how threads wait"),
-    ignored("ReactorThreadQueue", "-ORBConcurrency says which thread serves"),
+    ignored("ReactorType", "-ORBReactor and -ORBConcurrency select how threads wait"),
+    ignored("ReactorThreadQueue", "-ORBConcurrency selects the serving thread"),
     ignored("ReactorMaskSignals", "signals are left to the application"),
-    ignored("ReactorRegistry", "-ORBConcurrency says which thread serves"),
-    ignored("ConnectionCacheLock", "private connections take no lock (-ORBClientConnections)"),
+    ignored("ReactorRegistry", "-ORBConcurrency selects the serving thread"),
+    ignored("ConnectionCacheLock", "private connections need no lock (-ORBClientConnections)"),
     same("ConnectionCacheMax", "MaxClientConnections"),
     ignored("ConnectionCachePurgePercentage", "one connection is closed at a time"),
     ignored("ConnectionPurgingStrategy", "the connection that idles longest is closed"),
-    mapped("TransportIdleTimeout", "ClientIdleTimeout", seconds, "in seconds there"),
-    ignored("DropRepliesDuringShutdown", "calls under way end with BAD_INV_ORDER"),
+    mapped("TransportIdleTimeout", "ClientIdleTimeout", seconds, "in seconds in TAO"),
+    ignored("DropRepliesDuringShutdown", "running calls end with BAD_INV_ORDER"),
     ignored("FlushingStrategy", "a message is written by the thread that sends it"),
-    ignored("IORParser", "IOR:, corbaloc:, corbaname: and file: are understood"),
-    ignored("MuxedConnectionMax", "-ORBClientConnections says how connections are shared"),
+    ignored("IORParser", "IOR:, corbaloc:, corbaname: and file: are supported"),
+    ignored("MuxedConnectionMax", "-ORBClientConnections selects how connections are shared"),
     ignored("OutputCDRAllocator", ALLOCATORS),
     ignored("InputCDRAllocator", ALLOCATORS),
     ignored("AMHResponseHandlerAllocator", ALLOCATORS),
@@ -180,7 +179,7 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
         },
         "IIOP_Factory; other protocols are chosen by endpoints",
     ),
-    ignored("ZeroCopyWrite", "large sequences are written from where they lie"),
+    ignored("ZeroCopyWrite", "large sequences are written from their own memory, without a copy"),
     same("NativeCharCodeset", "NativeCharCodeSet"),
     ignored("NativeWcharCodeset", "wide text is sent as UTF-16"),
     same("Concurrency", "Concurrency"),
@@ -194,10 +193,13 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
     ignored("TransientidPolicyDemuxStrategy", DEMULTIPLEXING),
     ignored("UniqueidPolicyReverseDemuxStrategy", DEMULTIPLEXING),
     ignored("UseridPolicyDemuxStrategy", DEMULTIPLEXING),
-    ignored("ThreadFlags", "a threadpool's plan says how its threads run"),
+    ignored("ThreadFlags", "the settings of a threadpool determine the scheduling of its threads"),
     ignored("ThreadPerConnectionTimeout", "threads are woken when the ORB ends"),
-    ignored("ClientConnectionHandler", "-ORBClientConnections says who reads replies"),
-    ignored("WaitStrategy", "-ORBClientConnections says who reads replies"),
+    ignored(
+        "ClientConnectionHandler",
+        "-ORBClientConnections selects the thread that reads replies",
+    ),
+    ignored("WaitStrategy", "-ORBClientConnections selects the thread that reads replies"),
     ignored("ConnectionHandlerCleanup", "a broken connection is never used again"),
     ignored("ConnectStrategy", "addresses of a reference are tried in parallel"),
     checked(
@@ -223,6 +225,6 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
     same("PriorityMapping", "PriorityMapping"),
     ignored("NetworkPriorityMapping", "dscp of a lane marks its packets"),
     same("DynamicThreadIdleTimeout", "DynamicThreadIdleTimeout"),
-    ignored("DynamicThreadRunTime", "a dynamic thread lives while there is work for it"),
+    ignored("DynamicThreadRunTime", "a dynamic thread exists while it has work"),
     ignored("TimePolicyStrategy", "time-outs are measured by the monotonic clock"),
 ];

@@ -30,7 +30,7 @@ fn a_start_script_of_taos_starts() {
     assert_eq!(options.ignored.len(), 3, "{:?}", options.ignored);
     assert_eq!(
         options.ignored[0],
-        "-ORBObjRefStyle URL is ignored: to_ior() and to_corbaloc() print a reference either way"
+        "-ORBObjRefStyle URL is ignored: to_ior() and to_corbaloc() print a reference in either form"
     );
 }
 
@@ -83,7 +83,7 @@ fn what_cannot_be_done_is_refused_with_what_to_do() {
     );
     assert_eq!(
         take("server -ORBgiopMaxMsgSize lots").unwrap_err(),
-        "-ORBgiopMaxMsgSize lots: that is -ORBMaxMessage here: expected a number"
+        "-ORBgiopMaxMsgSize lots: use -ORBMaxMessage instead: expected a number"
     );
     assert!(take("server -ORBDaemon").unwrap_err().contains("service manager"));
     assert!(take("server -ORBserverTransportRule 10.0.0.0/8").is_err());

@@ -12,7 +12,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "RoundTripTimeout",
         value: "MS",
-        help: "How long a two-way call may take, in milliseconds; 0: for ever. Default 60000.",
+        help: "Time limit of a two-way call, in milliseconds; 0: no limit. Default 60000.",
         apply: |options, text| {
             let limit = milliseconds(text)?;
             options.round_trip_timeout = (!limit.is_zero()).then_some(limit);
@@ -22,7 +22,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "ConnectTimeout",
         value: "MS",
-        help: "How long connecting to one server may take, in milliseconds. Default 5000.",
+        help: "Time limit of connecting to one server, in milliseconds. Default 5000.",
         apply: |options, text| {
             options.connect_timeout = some_milliseconds(text)?;
             Ok(())
@@ -31,7 +31,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "BufferedOneways",
         value: "OCTETS",
-        help: "Most that oneways with SYNC_NONE may hold for each server and priority. Default 1 MiB.",
+        help: "Maximum memory of waiting oneways with SYNC_NONE for each server and priority. Default 1 MiB.",
         apply: |options, text| {
             options.buffered_oneways = positive(text)?;
             Ok(())
@@ -40,7 +40,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "SynchronizedClocks",
         value: "yes|no",
-        help: "Whether relative time limits travel as end times, too. Default no.",
+        help: "Whether relative time limits are also sent as end times. Default no.",
         apply: |options, text| {
             options.synchronized_clocks = yes_or_no(text)?;
             Ok(())
@@ -49,7 +49,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "StallTimeout",
         value: "MS",
-        help: "How long a client may stall in mid-message, in milliseconds. Default 30000.",
+        help: "Time for which a client may pause within a message, in milliseconds. Default 30000.",
         apply: |options, text| {
             options.stall_timeout = some_milliseconds(text)?;
             Ok(())
@@ -58,7 +58,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "ClientConnections",
         value: "private|cached|multiplexed|leader-followers",
-        help: "Connections per thread without locks, or taken and put back by all threads; or one that all calls share, read by a thread of the ORB or by the callers in turn. Default cached.",
+        help: "Sharing of client connections: private (for one thread, without locks), cached (taken and returned by all threads), multiplexed (one that all calls share, read by a thread of the ORB) or leader-followers (one that all calls share, read by the callers in turn). Default cached.",
         apply: |options, text| {
             options.client_connections = client_connections(text)?;
             Ok(())
@@ -67,7 +67,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Concurrency",
         value: CONCURRENCY,
-        help: "Which threads serve requests: one for each connection; one for all; N workers in turn; one for each request, at most N; N workers from a queue of QUEUE requests. Default thread-per-connection.",
+        help: "Threads that serve requests: one for each connection; one for all; N workers in turn; one for each request, at most N; N workers with a queue of QUEUE requests. Default thread-per-connection.",
         apply: |options, text| {
             options.concurrency = Concurrency::parse(text)?;
             Ok(())
@@ -76,7 +76,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Reactor",
         value: "epoll|busy-poll:MICROSECONDS",
-        help: "How threads that serve several connections wait: asleep, or asking the kernel again and again for so long. Default epoll.",
+        help: "Waiting of threads that serve several connections: asleep, or polling the kernel for this time before \
+               they sleep. Default epoll.",
         apply: |options, text| {
             options.reactor = ReactorChoice::parse(text)?;
             Ok(())
@@ -85,7 +86,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "WorkerStay",
         value: "MS",
-        help: "How long a leader/followers worker stays with a silent connection. Default 1.",
+        help: "Time for which a leader/followers worker stays with a silent connection, in milliseconds. Default 1.",
         apply: |options, text| {
             options.worker_stay = milliseconds(text)?;
             Ok(())
@@ -94,7 +95,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Spin",
         value: "MICROSECONDS",
-        help: "How long a thread looks for the next octets of a connection before it sleeps: in shared memory, at most 5000; over TCP in the device, where the system allows it (SO_BUSY_POLL). Takes a processor meanwhile. Default 0.",
+        help: "Time for which a thread polls a connection before it sleeps, in microseconds: in shared memory, at most 5000; over TCP in the device, if the system allows it (SO_BUSY_POLL). Polling occupies a processor. Default 0.",
         apply: |options, text| {
             options.spin = microseconds(text)?;
             Ok(())
@@ -103,7 +104,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "SharedPages",
         value: Pages::VALUES,
-        help: "Pages of connections over shared memory: taken when they are touched, or all at once, also kept in RAM (mlock) or put into huge pages of 2 MiB; or given back after so many milliseconds without a write. What the system refuses ends the connection. pages= of an endpoint goes before it. Default on-demand.",
+        help: "Pages of connections over shared memory: allocated when they are touched, or all at once, optionally also locked in RAM (mlock) or placed in huge pages of 2 MiB; or returned to the system after this number of milliseconds without a write. If the system refuses the pages, the connection ends. pages= of an endpoint overrides this setting. Default on-demand.",
         apply: |options, text| {
             options.shared_pages = text.parse()?;
             Ok(())
@@ -112,7 +113,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TrustIdle",
         value: "MS",
-        help: "How long a client connection may idle before it is checked. Default 5.",
+        help: "Time for which a client connection may be idle before it is checked, in milliseconds. Default 5.",
         apply: |options, text| {
             options.trust_idle = milliseconds(text)?;
             Ok(())
@@ -121,7 +122,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "ClassPacing",
         value: "CLASS=OCTETS ...",
-        help: "Octets of requests that leave in a second, at most, over each connection of a communication class (isochronous, burst, message-stream), as in `burst=1000000`; over TCP. Default: any number.",
+        help: "Maximum number of octets of requests sent in a second over each connection of a communication class (isochronous, burst, message-stream), as in `burst=1000000`; over TCP. Default: any number.",
         apply: |options, text| {
             options.class_pacing = text.parse()?;
             Ok(())

@@ -11,7 +11,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxConnections",
         value: "N",
-        help: "Most connections a server accepts. Default 1000.",
+        help: "Maximum number of connections that a server accepts. Default 1000.",
         apply: |options, text| {
             options.max_connections = positive(text)?;
             Ok(())
@@ -20,7 +20,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxConnectionsPerClient",
         value: "N",
-        help: "Most connections a server accepts from one address; 0: no such limit. Default 500.",
+        help: "Maximum number of connections that a server accepts from one address; 0: no limit. Default 500.",
         apply: |options, text| {
             options.max_connections_per_client = or_none(text)?;
             Ok(())
@@ -29,7 +29,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxRequestsPerClient",
         value: "N",
-        help: "Most requests of one address that run at a time; 0: no limit. Default 0.",
+        help: "Maximum number of concurrently running requests of one address; 0: no limit. Default 0.",
         apply: |options, text| {
             options.max_requests_per_client = or_none(text)?;
             Ok(())
@@ -38,7 +38,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxRequestsPerConnection",
         value: "N",
-        help: "Most requests of one connection that run side by side; 1: one after another, in order. Default 64.",
+        help: "Maximum number of requests of one connection that run concurrently; 1: one after another, in order. \
+               Default 64.",
         apply: |options, text| {
             options.max_requests_per_connection = positive(text)?;
             Ok(())
@@ -47,7 +48,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "OrderedReconnect",
         value: "0|1",
-        help: "Whether another shared connection (leader-followers) is opened only after the server has read the one before to its end, if a request was cut off there; oneways then keep their order. Default 0.",
+        help: "Whether a new shared connection (leader-followers) is opened only after the server has read the previous one to its end, if a request was cut off there; oneways then keep their order. Default 0.",
         apply: |options, text| {
             options.ordered_reconnect = zero_or_one(text)?;
             Ok(())
@@ -56,8 +57,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxOctetsPerClient",
         value: "OCTETS",
-        help: "Most memory that messages, values, large replies and kept buffers of one address take together; 0: no \
-               limit. Default 240 MiB.",
+        help: "Maximum total memory of messages, values, large replies and kept buffers of one address; 0: no limit. \
+               Default 240 MiB.",
         apply: |options, text| {
             options.max_octets_per_client = or_none(text)?;
             Ok(())
@@ -66,8 +67,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxReplyOctetsPerClient",
         value: "OCTETS",
-        help: "Most of that which large replies hold until the client has taken them; 0: no limit of their own. \
-               Default 180 MiB.",
+        help: "Maximum part of MaxOctetsPerClient for large replies that the client has not received yet; 0: no \
+               separate limit. Default 180 MiB.",
         apply: |options, text| {
             options.max_reply_octets_per_client = or_none(text)?;
             Ok(())
@@ -76,8 +77,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "ReplyWait",
         value: "MS",
-        help: "How long a request waits until its client has taken earlier large replies, in milliseconds; 0: not at \
-               all. Default 20000.",
+        help: "Time for which a request waits until its client has received earlier large replies, in milliseconds; 0: \
+               no waiting. Default 20000.",
         apply: |options, text| {
             options.reply_wait = Duration::from_millis(number(text)?);
             Ok(())
@@ -86,7 +87,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "IdleTimeout",
         value: "MS",
-        help: "After how long a server closes an idle connection, in milliseconds; 0: never. Default 0.",
+        help: "Time after which a server closes an idle connection, in milliseconds; 0: never. Default 0.",
         apply: |options, text| {
             options.idle_timeout = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
             Ok(())
@@ -95,7 +96,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "KeepAlive",
         value: "MS",
-        help: "After how much silence the system asks whether a peer is there; 0: never. Default 60000.",
+        help: "Time without traffic after which the system checks whether a peer is alive (TCP keep-alive), in \
+               milliseconds; 0: never. Default 60000.",
         apply: |options, text| {
             options.keep_alive = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
             Ok(())
@@ -104,7 +106,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Access",
         value: "RULES",
-        help: "Who may connect: allow NETWORK and deny NETWORK, separated by commas; also uid:NUMBER and gid:NUMBER, for processes of this host, and all.",
+        help: "Clients that may connect: allow NETWORK and deny NETWORK, separated by commas; NETWORK can also be uid:NUMBER or gid:NUMBER, for processes of this host, or all.",
         apply: |options, text| {
             options.access = text.parse().map_err(|error: AccessError| error.to_string())?;
             Ok(())
@@ -113,7 +115,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "OfferBiDirectionalGIOP",
         value: "0|1",
-        help: "Whether servers may call back over the connections to them. Default 0.",
+        help: "Whether servers may call back over the connections that this ORB opens to them. Default 0.",
         apply: |options, text| {
             options.offer_bidirectional = zero_or_one(text)?;
             Ok(())
@@ -122,7 +124,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "AcceptBiDirectionalGIOP",
         value: "0|1",
-        help: "Whether clients are called back over their connections if they offer it. Default 0.",
+        help: "Whether this ORB calls clients back over their connections if they offer it. Default 0.",
         apply: |options, text| {
             options.accept_bidirectional = zero_or_one(text)?;
             Ok(())
@@ -131,7 +133,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxIdleConnections",
         value: "N",
-        help: "Most idle connections a client keeps for each server address. Default 16.",
+        help: "Maximum number of idle connections that a client keeps for each server address. Default 16.",
         apply: |options, text| {
             options.max_idle_connections = number(text)?;
             Ok(())
@@ -140,7 +142,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxClientConnections",
         value: "N",
-        help: "Most cached connections to all servers; 0: no limit. Default 0.",
+        help: "Maximum number of cached connections to all servers; 0: no limit. Default 0.",
         apply: |options, text| {
             options.max_client_connections = or_none(text)?;
             Ok(())
@@ -149,7 +151,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "ClientIdleTimeout",
         value: "MS",
-        help: "After how long a client closes an idle connection, in milliseconds; 0: never. Default 600000.",
+        help: "Time after which a client closes an idle connection, in milliseconds; 0: never. Default 600000.",
         apply: |options, text| {
             options.client_idle_timeout = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
             Ok(())
@@ -158,8 +160,9 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Multicast",
         value: "interface=NAME,ttl=N,loopback=yes|no,packet=OCTETS",
-        help: "How requests to groups (miop) are sent: by which interface, past how many routers, whether to members on this host, \
-               and octets of a packet. Default ttl=1,loopback=yes,packet=1452, and the interface of the system's routes.",
+        help: "Sending of requests to groups (miop): the interface, the maximum number of networks to pass (ttl), \
+               whether members on this host receive them, and the size of a packet in octets. Default \
+               ttl=1,loopback=yes,packet=1452, and the interface of the system's routes.",
         apply: |options, text| {
             options.multicast = Multicast::parse(text)?;
             Ok(())

@@ -9,7 +9,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: setting::MAX_MESSAGE,
         value: "OCTETS",
-        help: "The longest message to accept and to send. Default 64 MiB.",
+        help: "Maximum size of a message to accept and to send. Default 64 MiB.",
         apply: |options, text| {
             let octets = positive(text)?;
             options.limits.max_message = octets;
@@ -24,7 +24,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: setting::MAX_PARTIAL_MESSAGES,
         value: "N",
-        help: "Most fragmented messages of a connection that may be incomplete. Default 16.",
+        help: "Maximum number of incomplete fragmented messages of a connection. Default 16.",
         apply: |options, text| {
             options.limits.max_partial_messages = positive(text)?;
             Ok(())
@@ -33,7 +33,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: setting::MAX_PARTIAL_OCTETS,
         value: "OCTETS",
-        help: "Most that incomplete fragmented messages of a connection may hold. Default 64 MiB.",
+        help: "Maximum memory of incomplete fragmented messages of a connection. Default 64 MiB.",
         apply: |options, text| {
             options.limits.max_partial_octets = positive(text)?;
             Ok(())
@@ -42,7 +42,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxDepth",
         value: "N",
-        help: "How deeply encapsulations and recursive values may nest. Default 64.",
+        help: "Maximum nesting depth of encapsulations and recursive values. Default 64.",
         apply: |options, text| {
             options.limits.cdr.max_depth = match number(text)? {
                 0 => return Err("expected a number of at least 1".to_owned()),
@@ -54,8 +54,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxDecoded",
         value: "OCTETS",
-        help: "Most memory that the values of one message may take, decoded. Default 256 MiB, and at least four times \
-               MaxMessage where that is set before.",
+        help: "Maximum memory of the decoded values of one message. Default 256 MiB, or four times MaxMessage if that \
+               is more and MaxMessage is set first.",
         apply: |options, text| {
             options.limits.cdr.max_memory = positive(text)?.try_into().unwrap_or(u32::MAX);
             Ok(())
@@ -64,7 +64,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxText",
         value: "OCTETS",
-        help: "Most text that values and types become as JSON, for one request or answer. Default 64 MiB.",
+        help: "Maximum size of the JSON text for the values and types of one request or answer. Default 64 MiB.",
         apply: |options, text| {
             options.limits.cdr.max_text = positive(text)?.try_into().unwrap_or(u32::MAX);
             Ok(())
@@ -73,7 +73,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "StrictEncoding",
         value: "0|1",
-        help: "Whether booleans other than 0 and 1 (otherwise true), and octets behind the arguments of a request (otherwise ignored), are refused with MARSHAL: some ORBs send them. Default 0.",
+        help: "Whether booleans other than 0 and 1, and octets after the arguments of a request, are rejected with MARSHAL. Otherwise such booleans are true and such octets are ignored, because some ORBs send them. Default 0.",
         apply: |options, text| {
             options.limits.cdr.strict = zero_or_one(text)?;
             Ok(())
@@ -82,7 +82,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "KeptCapacity",
         value: "OCTETS",
-        help: "The largest buffer that a connection keeps between messages. A server keeps a sixteenth of MaxOctetsPerClient for each client at most, and a client 2 MiB for a connection that its thread did not use last. Default 9 MiB.",
+        help: "Maximum size of the buffer that a connection keeps between messages. A server keeps at most a sixteenth of MaxOctetsPerClient for each client, and a client keeps at most 2 MiB for a connection that its thread did not use last. Default 9 MiB.",
         apply: |options, text| {
             options.limits.kept_capacity = number(text)?;
             Ok(())

@@ -14,7 +14,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "InitRef",
         value: "NAME=URL",
-        help: "An initial reference; may be given several times.",
+        help: "Initial reference; may be repeated.",
         apply: |options, text| {
             let (name, url) = text
                 .split_once('=')
@@ -26,7 +26,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "DefaultInitRef",
         value: "URL",
-        help: "Where initial references not given by InitRef are looked up: URL/NAME.",
+        help: "Prefix of the URL (URL/NAME) at which initial references are looked up that InitRef does not set.",
         apply: |options, text| {
             options.default_init_ref = Some(text.to_owned());
             Ok(())
@@ -35,7 +35,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Preconnect",
         value: "OBJECT[;OBJECT...]",
-        help: "Objects, by name of an initial reference or by URL, to whose servers connections are opened when the ORB is made, one for each band or lane, so that no call has to connect; an object that cannot be reached is an error then. Private connections are those of the thread that makes the ORB: others call Orb::preconnect. May be given several times.",
+        help: "Object, by the name of an initial reference or by URL, to whose server connections are opened when the ORB is created, one for each band or lane, so that no call has to connect. If the object cannot be reached, creating the ORB fails. Private connections belong to the thread that creates the ORB; other threads call Orb::preconnect. May be repeated.",
         apply: |options, text| {
             let objects = text.split(';').map(str::trim);
             let objects = objects.filter(|object| !object.is_empty());
@@ -46,7 +46,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "PreconnectAsynchronous",
         value: "0|1",
-        help: "Whether the connections that asynchronous calls share, and the threads that read them, are there ahead for the objects of Preconnect, too: one for each band or lane. Default 0.",
+        help: "Whether the connections that asynchronous calls share, and the threads that read them, are also created in advance for the objects of Preconnect: one for each band or lane. Default 0.",
         apply: |options, text| {
             options.preconnect_asynchronous = zero_or_one(text)?;
             Ok(())
@@ -55,7 +55,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: ENDPOINTS,
         value: "ENDPOINTS",
-        help: "Where to listen: iiop://HOST:PORT[/OPTION=VALUE&...][;...], or another protocol of the ORB, such as uiop:///PATH.",
+        help: "Endpoint to listen on: iiop://HOST:PORT[/OPTION=VALUE&...][;...], or an endpoint of another protocol of \
+               the ORB, such as uiop:///PATH.",
         apply: |options, text| match options.keep_unread(ENDPOINTS, text) {
             true => Ok(()),
             false => options.listen_on(text).map_err(|error| error.to_string()),
@@ -64,7 +65,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Protocols",
         value: "NAME[,NAME...]",
-        help: "Protocols in order of preference, by the names that endpoints begin with. Calls take the first that the reference offers and that answers, after these any other; an ORB that is told of no endpoint listens with each of them. Policies of threads, objects and calls go before it. Default: no preference, and iiop to listen with.",
+        help: "Protocols in order of preference, by the names that endpoints begin with. Calls use the first one that the reference offers and that answers, and after these any other protocol. If no endpoint is set, the ORB listens with each of them. Policies of threads, objects and calls override this setting. Default: no preference for calls, and iiop for listening.",
         apply: |options, text| {
             options.preferred = names(text);
             Ok(())
@@ -73,7 +74,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Demultiplexing",
         value: DEMULTIPLEXING,
-        help: "How POAs that name no lookup of their own find the object of a key: the key says where it is, by hashing, by a perfect hash where the ids are known when the POA is made, or one id after the other where servants are retained. Default active.",
+        help: "Method by which POAs without a lookup policy find the object of a key: by a position in the key (active), by hashing, by a perfect hash if the ids are known when the POA is created, or by linear search if servants are retained. Default active.",
         apply: |options, text| {
             options.demultiplexing = Demultiplexing::parse(text)?;
             Ok(())
@@ -82,7 +83,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "OperationSearch",
         value: OPERATION_SEARCH,
-        help: "How skeletons find the operation of a request that does not say where it is, as those of other ORBs: as the IDL compiler was told, by a perfect hash, by binary search, or one name after the other. Default generated.",
+        help: "Method by which skeletons find the operation of a request that does not contain its position, such as a request of another ORB: as selected when the IDL was compiled (generated), by a perfect hash, by binary search, or by linear search. Default generated.",
         apply: |options, text| {
             options.operation_search = OperationSearch::parse(text)?;
             Ok(())
@@ -91,7 +92,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "EndPointPublish",
         value: "addr|ipv4|ipv6|hostname|HOST[:PORT],...",
-        help: "What references say of where to connect, instead of all addresses of this host. PORT is that of the ORB itself; the ports of lanes follow it.",
+        help: "Addresses in references, instead of all addresses of this host. PORT is the port of the ORB itself; the ports of lanes follow it.",
         apply: |options, text| {
             options.publish.extend(Publish::parse_list(text)?);
             Ok(())
@@ -100,7 +101,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Collocation",
         value: COLLOCATION,
-        help: "How calls to objects of the caller's own ORB run: the stub calls the servant, by a message in the caller's thread, or over a connection. Objects on lanes run in the caller's thread only where it is one of the lane. TAO's values global, per-orb and no are understood. Default direct.",
+        help: "Calls to objects of the caller's own ORB: the stub calls the servant (direct), by a message in the caller's thread (marshalled), or over a connection (none). Objects on lanes run in the caller's thread only if this is a thread of the lane. TAO's values global, per-orb and no are also accepted. Default direct.",
         apply: |options, text| {
             options.collocation = Collocation::parse(text)?;
             Ok(())

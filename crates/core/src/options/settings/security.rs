@@ -7,7 +7,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "SecureOnly",
         value: "yes|no",
-        help: "Whether the ORB listens, publishes and calls only with protocols that protect what they carry (iiops). Default no.",
+        help: "Whether the ORB listens, publishes and calls only with protocols that protect their messages (iiops). \
+               Default no.",
         apply: |options, text| {
             options.secure_only = yes_or_no(text)?;
             Ok(())
@@ -16,7 +17,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TlsCertificate",
         value: "FILE",
-        help: "PEM file with this side's certificate and those between it and its root, for iiops.",
+        help: "PEM file with this side's certificate and the intermediate certificates up to its root, for iiops.",
         apply: |options, text| {
             options.security.certificate = Some(text.into());
             Ok(())
@@ -34,7 +35,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TlsRoots",
         value: "FILE",
-        help: "PEM file with the certificates of the authorities whose signature is trusted; no other is, not even the system's.",
+        help: "PEM file with the certificates of the trusted authorities. No other authority is trusted, not even \
+               those of the system.",
         apply: |options, text| {
             options.security.roots = Some(text.into());
             Ok(())
@@ -43,7 +45,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TlsRevoked",
         value: "FILE",
-        help: "PEM file with lists of revoked certificates (CRL), one for each authority; a certificate of which none tells is refused.",
+        help: "PEM file with lists of revoked certificates (CRL), one for each authority; a certificate whose \
+               authority has no list is rejected.",
         apply: |options, text| {
             options.security.revoked = Some(text.into());
             Ok(())
@@ -52,13 +55,15 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TlsPins",
         value: "PIN[,PIN...]",
-        help: "SHA-256 of public keys, in hexadecimal or as sha256/BASE64: a server must have one of them. Without TlsRoots they alone decide.",
+        help: "SHA-256 of public keys, in hexadecimal or as sha256/BASE64: a server must have one of them. Without \
+               TlsRoots, only these keys identify servers.",
         apply: |options, text| Ok(options.security.pin(text)?),
     },
     Setting {
         name: "TlsClients",
         value: "asked|required|ignored",
-        help: "Whether servers ask clients for a certificate that TlsRoots vouch for: asked also serves clients without one. Default asked.",
+        help: "Whether servers request from clients a certificate that an authority of TlsRoots has signed: with \
+               asked, clients without a certificate are served, too. Default asked.",
         apply: |options, text| {
             options.security.clients = text.parse()?;
             Ok(())
@@ -67,7 +72,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TlsServerName",
         value: "host|any|name:NAME",
-        help: "Name that a server's certificate must have: that of the host in the reference, any, or this one. Default host.",
+        help: "Name that a server's certificate must contain: the host in the reference, any name, or this name. \
+               Default host.",
         apply: |options, text| {
             options.security.server_name = text.parse()?;
             Ok(())
@@ -76,7 +82,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TlsOld",
         value: "yes|no",
-        help: "Whether TLS 1.2 is spoken with peers that know nothing newer. Default no.",
+        help: "Whether TLS 1.2 is used with peers that do not support a newer version. Default no.",
         apply: |options, text| {
             options.security.old = yes_or_no(text)?;
             Ok(())
@@ -85,7 +91,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TlsHandshakeTime",
         value: "MS",
-        help: "How long a handshake may take, in milliseconds; a client's is bounded by ConnectTimeout, too. Default 5000.",
+        help: "Time limit of a handshake, in milliseconds; ConnectTimeout also limits the handshake of a client. \
+               Default 5000.",
         apply: |options, text| {
             options.security.handshake_time = some_milliseconds(text)?;
             Ok(())
@@ -94,7 +101,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TlsHandshakes",
         value: "N",
-        help: "Most handshakes under way at one endpoint; for a further one the address that has most of them loses its oldest. Default 256.",
+        help: "Maximum number of concurrent handshakes at one endpoint. For a further handshake, the oldest one of the \
+               address with the most handshakes is ended. Default 256.",
         apply: |options, text| {
             options.security.handshakes = positive(text)?;
             Ok(())

@@ -15,7 +15,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxHeld",
         value: "N",
-        help: "Most requests that wait at a holding POA manager, for their turn in a POA with a single thread, or for the main thread; more are TRANSIENT. Default 256.",
+        help: "Maximum number of requests that wait at a holding POA manager, for their turn in a POA with a single thread, or for the main thread; further requests fail with TRANSIENT. Default 256.",
         apply: |options, text| {
             options.max_held = number(text)?;
             Ok(())
@@ -24,7 +24,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "HoldTime",
         value: "MILLISECONDS",
-        help: "How long each of them waits before it is TRANSIENT, and how long the object adapter waits for requests to end. Default 30000.",
+        help: "Time for which a request of MaxHeld waits before it fails with TRANSIENT, and for which the object \
+               adapter waits for requests to end, in milliseconds. Default 30000.",
         apply: |options, text| {
             options.hold_time = milliseconds(text)?;
             Ok(())
@@ -33,7 +34,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "CallbackThreads",
         value: CALLBACK_THREADS,
-        help: "Which threads run the reply handlers of asynchronous calls: callback threads of the ORB, one for each CORBA priority, or for calls from threads of a lane that lane's. Default shared.",
+        help: "Threads that run the reply handlers of asynchronous calls: callback threads of the ORB, one for each CORBA priority, or, for calls from threads of a lane, the threads of this lane. Default shared.",
         apply: |options, text| {
             options.callback_threads = CallbackThreads::parse(text)?;
             Ok(())
@@ -42,7 +43,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "ValueArena",
         value: "OCTETS",
-        help: "Memory that each thread which serves requests keeps for decoded values of @borrowed parameters, at least 1024. Default 65536.",
+        help: "Memory in octets that each serving thread keeps for decoded values of @borrowed parameters, at least \
+               1024. Default 65536.",
         apply: |options, text| {
             options.value_arena = match number(text)? {
                 octets @ 1024.. => octets,
@@ -54,7 +56,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "ValueArenaFull",
         value: ARENA_FULL,
-        help: "What becomes of a request whose values need more: the heap gives more until it ends, or it is refused with NO_MEMORY. Default heap.",
+        help: "Treatment of a request whose values need more memory than ValueArena: it uses memory of the heap until it ends, or is rejected with NO_MEMORY. Default heap.",
         apply: |options, text| {
             options.value_arena_full = ArenaFull::parse(text)?;
             Ok(())
@@ -63,7 +65,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "SchedPolicy",
         value: "SCHED_OTHER|SCHED_FIFO|SCHED_RR",
-        help: "Scheduling class of the ORB's threads, and of application threads that are given a priority. Default SCHED_OTHER: priorities do not reach the scheduler.",
+        help: "Scheduling class of the ORB's threads, and of application threads with a CORBA priority. Default SCHED_OTHER: priorities do not affect the scheduler.",
         apply: |options, text| {
             options.realtime.class = scheduling_class(text)?;
             Ok(())
@@ -72,7 +74,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "PriorityMapping",
         value: "direct|linear|continuous",
-        help: "Which priority of the scheduling class stands for a CORBA priority. Default linear.",
+        help: "Mapping of CORBA priorities to priorities of the scheduling class. Default linear.",
         apply: |options, text| {
             options.realtime.mapping = priority_mapping(text)?;
             Ok(())
@@ -81,7 +83,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "TimeProbes",
         value: "0|1",
-        help: "Whether requests leave behind when they passed which stage (under 50 ns for each). Default 0.",
+        help: "Whether requests record the time of each stage that they pass (less than 50 ns for each). Default 0.",
         apply: |options, text| {
             options.time_probes = zero_or_one(text)?;
             Ok(())
@@ -90,7 +92,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxUnanswered",
         value: "N",
-        help: "Most requests that servants keep to answer them later (AMH); more are TRANSIENT. Default 10000.",
+        help: "Maximum number of requests that servants answer later (AMH); further requests fail with TRANSIENT. \
+               Default 10000.",
         apply: |options, text| {
             options.max_unanswered = number(text)?;
             Ok(())
@@ -99,7 +102,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: LANE_ENDPOINTS,
         value: "POOL:LANE=ENDPOINTS",
-        help: "Where a lane of a threadpool listens (TAO's form with a space is understood, too); * for all. Default: the ports that follow those of -ORBListenEndpoints, in the order in which threadpools are created, where these are fixed; otherwise ports that the system chooses.",
+        help: "Endpoints of a lane of a threadpool (TAO's form with a space is also accepted); * stands for all. Default: the ports that follow those of -ORBListenEndpoints, in the order in which threadpools are created, if these are fixed; otherwise ports that the system chooses.",
         apply: |options, text| {
             if !options.keep_unread(LANE_ENDPOINTS, text) {
                 let lane = LaneEndpoints::parse(text, &options.protocols)?;
@@ -111,7 +114,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "LanesOnOnePort",
         value: "0|1",
-        help: "Whether all lanes share the ports of -ORBListenEndpoints, which are of TCP or TLS then: the first message of a connection selects its lane, and requests for objects of other lanes are passed to these. Default 0.",
+        help: "Whether all lanes share the ports of -ORBListenEndpoints, which must then be TCP or TLS ports: the first message of a connection selects its lane, and requests for objects of other lanes are passed to those lanes. Default 0.",
         apply: |options, text| {
             options.realtime.lanes_on_one_port = zero_or_one(text)?;
             Ok(())
@@ -120,7 +123,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "LaneCPU",
         value: "POOL:LANE=CPU",
-        help: "The only processor that threads of a lane run on, where its threadpool does not say; * for all. Default: any.",
+        help: "Processor of the threads of a lane whose threadpool specifies none; * stands for all lanes. Default: \
+               any processor.",
         apply: |options, text| {
             let cpu = LaneNumber::parse(text, u16::MAX)?;
             options.realtime.lane_cpus.push(cpu);
@@ -130,7 +134,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "LaneDSCP",
         value: "POOL:LANE=DSCP",
-        help: "Marks the packets of a lane's connections, 0 to 63, where its threadpool does not say; * for all. Default: as the system does.",
+        help: "DSCP mark of the packets of a lane's connections, 0 to 63, if its threadpool specifies none; * stands \
+               for all lanes. Default: the mark that the system uses.",
         apply: |options, text| {
             let dscp = LaneNumber::parse(text, 63)?;
             options.realtime.lane_dscps.push(dscp);
@@ -140,7 +145,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "DynamicThreadIdleTimeout",
         value: "MICROSECONDS",
-        help: "How long a dynamic thread of a lane waits in vain before it ends; 0: for ever. Default 0.",
+        help: "Time without work after which a dynamic thread of a lane ends, in microseconds; 0: never. Default 0.",
         apply: |options, text| {
             let idle: u64 = number(text)?;
             options.realtime.dynamic_idle = (idle != 0).then(|| Duration::from_micros(idle));
@@ -150,7 +155,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "MaxBufferedOctets",
         value: "OCTETS",
-        help: "Most that requests waiting in a lane may hold where its threadpool does not say. Default 64 MiB.",
+        help: "Maximum memory of the requests that wait in a lane whose threadpool specifies no limit. Default 64 MiB.",
         apply: |options, text| {
             options.realtime.max_buffered_octets = positive(text)?;
             Ok(())
@@ -159,7 +164,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Budgets",
         value: "0|1",
-        help: "Whether operations, objects, POAs and clients can be given budgets while the ORB runs. Default 0, and 1 where -ORBBudget gives some.",
+        help: "Whether the application can set budgets of operations, objects, POAs and clients while the ORB runs. Default 0, or 1 if -ORBBudget sets some.",
         apply: |options, text| {
             options.realtime.budgets = match zero_or_one(text)? {
                 true => Some(options.realtime.budgets.take().unwrap_or_default()),
@@ -171,7 +176,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Budget",
         value: "WHOSE LIMITS",
-        help: "What somebody may use: `operation Radar::Track::update`, `object KEY`, `poa PATH`, `client ADDRESS` or `clients` (each), then requests=N (each second), burst=N, time=TIME/PERIOD of processor time, longest=TIME of one request, beyond=refuse, demote, throttle or pause. Several are separated by `;`.",
+        help: "Budget of an owner: `operation Radar::Track::update`, `object KEY`, `poa PATH`, `client ADDRESS` or `clients` (each), then requests=N (each second), burst=N, time=TIME/PERIOD of processor time, longest=TIME of one request, beyond=refuse, demote, throttle or pause. Several are separated by `;`.",
         apply: |options, text| {
             let budgets = options.realtime.budgets.get_or_insert_default();
             for rule in text.split(';').filter(|rule| !rule.trim().is_empty()) {
@@ -183,7 +188,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Admission",
         value: "HOW",
-        help: "Admits operations, objects, POAs and clients while the ORB runs, and serves that as OxorbAdmission: late=refuse or share (what becomes of those who come too late), urgency=deadline or priority (who goes first), beyond=refuse, demote, throttle or pause (their budgets), guarantee=N% (most that guarantees take), period=TIME (of shares), look=TIME (longest look of the thread that watches budgets, which counts where threads have real-time priorities). Default: none is asked.",
+        help: "Admission of operations, objects, POAs and clients while the ORB runs, served as the object OxorbAdmission: late=refuse or share (treatment of requests that cannot be guaranteed), urgency=deadline or priority (order of urgency), beyond=refuse, demote, throttle or pause (requests beyond their budgets), guarantee=N% (maximum share of guarantees), period=TIME (of shares), look=TIME (longest check by the thread that watches budgets; the analysis includes it if threads have real-time priorities). Default: no admission.",
         apply: |options, text| {
             let plan = text.parse().map_err(|error: BudgetError| error.to_string())?;
             options.realtime.admission = Some(plan);
@@ -193,7 +198,8 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "BudgetQuantum",
         value: "MICROSECONDS",
-        help: "How often requests with budgets of processor time are looked at while they run, from 50. Default 1000.",
+        help: "Interval in microseconds between two checks of running requests with budgets of processor time, from \
+               50. Default 1000.",
         apply: |options, text| {
             let quantum: u64 = number(text)?;
             if quantum < 50 {
@@ -206,7 +212,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "LockMemory",
         value: "0|1",
-        help: "Whether the process keeps its memory in RAM from the first threadpool on. Default 0.",
+        help: "Whether the process locks its memory in RAM when the first threadpool is created. Default 0.",
         apply: |options, text| {
             options.realtime.lock_memory = zero_or_one(text)?;
             Ok(())

@@ -76,13 +76,13 @@ fn nanoseconds(time: Duration) -> u64 {
 #[non_exhaustive]
 pub enum AdmissionError {
     /// The ORB has no admission plan. `-ORBAdmission` or [`RealTime::admission`](crate::RealTime::admission) sets one.
-    #[error("this ORB admits nobody (-ORBAdmission late=refuse or late=share)")]
+    #[error("this ORB has no admission (-ORBAdmission late=refuse or late=share)")]
     Off,
     /// The request is invalid.
     #[error(transparent)]
     Unacceptable(Unacceptable),
     /// The number of budgets is at its limit.
-    #[error("this ORB has as many budgets as it may, 4096 (-ORBBudget)")]
+    #[error("this ORB has the maximum of 4096 budgets (-ORBBudget)")]
     TooManyBudgets,
 }
 

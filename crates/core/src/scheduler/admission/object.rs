@@ -43,7 +43,9 @@ impl Servant for Admission {
                 };
                 let all = wanted.len();
                 let answers = match wanted.into_iter().collect::<Result<Vec<_>, _>>() {
-                    Ok(_) if all > MOST => Err(format!("{all} requests are more than {MOST}")),
+                    Ok(_) if all > MOST => {
+                        Err(format!("{all} requests are more than the limit of {MOST}"))
+                    }
                     Ok(wanted) => orb.admit_schedule(wanted).map_err(|error| error.to_string()),
                     Err(wrong) => Err(wrong),
                 };

@@ -553,10 +553,7 @@ impl Charged<'_> {
     ) {
         if demoted && !rt::restore_demoted() {
             lowest::tell(&self.ledger.watch, || {
-                format!(
-                    "the kernel does not let thread {} be as urgent again as it was",
-                    slot.thread
-                )
+                format!("the kernel does not restore the urgency of thread {}", slot.thread)
             });
         }
         if told {

@@ -18,8 +18,8 @@ impl Lowest {
             let may = schedule::may_leave_idle();
             if !may {
                 tell(watch, || {
-                    "threads could not come back from SCHED_IDLE, so those of real-time classes are demoted to SCHED_OTHER, and \
-                     others not at all (CAP_SYS_NICE or ulimit -e 20 allows it)"
+                    "threads could not leave SCHED_IDLE again, so threads of real-time classes are demoted to \
+                     SCHED_OTHER, and other threads are not demoted (CAP_SYS_NICE or ulimit -e 20 permits SCHED_IDLE)"
                         .to_owned()
                 });
             }

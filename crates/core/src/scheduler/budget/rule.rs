@@ -222,12 +222,12 @@ impl FromStr for Budget {
             let (key, value) = word.split_once('=').ok_or_else(|| wrong(FORM))?;
             let number = || match value.parse::<u32>() {
                 Ok(number) if number > 0 => Ok(number),
-                _ => Err(wrong("expected a number from 1")),
+                _ => Err(wrong("expected a number, 1 or greater")),
             };
             let moment = |text: &str| match time::parse(text) {
                 Ok(0) => Err(wrong("expected a time of more than 0")),
                 Ok(nanos) if Duration::from_nanos(nanos) > LONGEST_PERIOD => {
-                    Err(wrong("expected a time of an hour at most"))
+                    Err(wrong("expected a time of at most an hour"))
                 }
                 Ok(nanos) => Ok(Duration::from_nanos(nanos)),
                 Err(error) => Err(wrong(&error.to_string())),
@@ -261,7 +261,7 @@ impl FromStr for Budget {
             (Some(rate), burst) => Ok(budget.requests(rate, burst.unwrap_or(rate.div_ceil(100)))),
             (None, None) => Ok(budget),
             (None, Some(_)) => Err(BudgetError(
-                "burst= says how many requests may come at once, and needs requests=".into(),
+                "burst= sets how many requests may arrive at once, and needs requests=".into(),
             )),
         }
     }
@@ -340,7 +340,7 @@ mod tests {
             ("clients time=20ms", "TIME/PERIOD"),
             ("clients time=0ms/1ms", "more than 0"),
             ("clients time=2h/1ms", "2h"),
-            ("clients longest=3601s", "an hour at most"),
+            ("clients longest=3601s", "at most an hour"),
             ("clients beyond=ignore", "beyond=refuse"),
             ("clients speed=1", "requests=N"),
         ] {

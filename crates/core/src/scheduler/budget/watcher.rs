@@ -41,7 +41,7 @@ pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
     });
     if let Err(error) = started {
         lowest::tell(&ledger.watch, || {
-            format!("no thread is to be had that watches requests while they run: {error}")
+            format!("the thread that watches running requests cannot be started: {error}")
         });
     }
 }

@@ -76,13 +76,16 @@ impl FromStr for DropRules {
             let name = words.next().unwrap_or_default();
             let (_, class) = CLASSES.iter().find(|(known, _)| *known == name).ok_or_else(|| {
                 let known = CLASSES.map(|(known, _)| known).join(", ");
-                DropError(format!("no class is called `{}`: {known}", Printable(name)))
+                DropError(format!(
+                    "there is no class `{}`; expected one of {known}",
+                    Printable(name)
+                ))
             })?;
             let mut rule = DropRule::default();
             for word in words {
                 let wrong = || {
                     let word = Printable(word);
-                    DropError(format!("age=TIME or full is wanted instead of `{word}`"))
+                    DropError(format!("expected age=TIME or full instead of `{word}`"))
                 };
                 match word.split_once('=') {
                     None if word == "full" => rule.full = true,
@@ -147,7 +150,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_rule_is_told() {
         for (text, part) in [
-            ("frames full", "no class is called `frames`: isochronous, burst"),
+            ("frames full", "there is no class `frames`; expected one of isochronous, burst"),
             ("burst old", "instead of `old`"),
             ("burst age=soon", "instead of `age=soon`"),
             ("burst full=1", "age=TIME or full"),

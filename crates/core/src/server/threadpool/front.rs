@@ -71,16 +71,18 @@ impl Threadpool {
             return Ok(());
         };
         if !self.has_lanes {
-            return wrong("a front is for pools with lanes: the kernel picks one of them (front)");
+            return wrong(
+                "a front needs a pool with lanes, from which the kernel selects one (front)",
+            );
         }
         let options = &shared.options;
         match front.by {
             Steering::Mark if !differ(self.marks(options, id)) => wrong(
-                "at a front each lane is known by its mark: give each lane another DSCP (dscp, -ORBLaneDSCP), or priorities \
-                 that have different ones",
+                "a front identifies each lane by its mark: give each lane a different DSCP (dscp, -ORBLaneDSCP), or \
+                 priorities with different DSCPs",
             ),
             Steering::Processor if !differ(self.cpus(options, id)) => wrong(
-                "at a front by processor each lane has a processor of its own (cpu, -ORBLaneCPU)",
+                "a front by processor needs a different processor for each lane (cpu, -ORBLaneCPU)",
             ),
             _ => Ok(()),
         }
@@ -145,7 +147,7 @@ pub(super) fn open<'l>(
         let marks = marks.iter().zip(0..);
         let marks: Vec<(u8, u32)> = marks.filter_map(|(mark, at)| Some(((*mark)?, at))).collect();
         let steered = first.steer_by_mark(&endpoint, &marks, least as u32);
-        let advice = "the kernel takes no program that picks a lane: leave the front out";
+        let advice = "the kernel rejects the program that selects a lane: remove the front";
         steered.map_err(|error| not_open(endpoint.clone(), error, Some(advice)))?;
     }
     // The ports of published addresses are those of the ORB's own endpoints.
@@ -161,8 +163,8 @@ fn front_endpoint(options: &Options, text: &str) -> Result<Endpoint, SetupError>
     let mut endpoints =
         parsed.map_err(|error| not_open(named(), invalid(error.to_string()), None))?;
     if endpoints.len() != 1 {
-        let why = invalid(format!("{} endpoints are named", endpoints.len()));
-        let advice = "a front is one endpoint, as iiop://:2809";
+        let why = invalid(format!("{} endpoints are specified", endpoints.len()));
+        let advice = "a front must be one endpoint, such as iiop://:2809";
         return Err(not_open(named(), why, Some(advice)));
     }
     Ok(endpoints.remove(0))

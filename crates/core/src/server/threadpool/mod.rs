@@ -124,15 +124,15 @@ impl Pools {
         priority: Option<Priority>,
     ) -> Result<(LaneOf, Arc<Lane>), &'static str> {
         let pool = self.lock().get(&id).map(Arc::clone);
-        let pool = pool.ok_or("its threadpool is gone")?;
+        let pool = pool.ok_or("its threadpool no longer exists")?;
         let found = match (pool.lanes.as_slice(), priority) {
             ([only], _) => Some(only),
             (lanes, Some(priority)) => lanes.iter().find(|lane| lane.priority == priority),
             (_, None) => None,
         };
         let open = found.ok_or(
-            "its threadpool has several lanes, and nothing says which of them serves the object: declare the priority of \
-             one (PriorityModel::ServerDeclared without bands)",
+            "its threadpool has several lanes, and no policy selects the lane that serves the object: declare the \
+             priority of one (PriorityModel::ServerDeclared without bands)",
         )?;
         open.lane.is_one_thread()?;
         let name = LaneOf { pool: id.0, lane: open.lane.plan.lane };

@@ -24,25 +24,24 @@ impl Threadpool {
         }
         if self.front.is_some() {
             return wrong(
-                "the lanes share the ports of the ORB (-ORBLanesOnOnePort): leave the front out",
+                "the lanes share the ports of the ORB (-ORBLanesOnOnePort): remove the front",
             );
         }
         if !options.realtime.lane_endpoints.is_empty() {
             return wrong(
-                "the lanes share the ports of the ORB (-ORBLanesOnOnePort): leave -ORBLaneListenEndpoints \
-                 out",
+                "the lanes share the ports of the ORB (-ORBLanesOnOnePort): remove -ORBLaneListenEndpoints",
             );
         }
         if self.serving == Serving::ThreadPerConnection {
             return wrong(
-                "requests are passed from lane to lane at one port (-ORBLanesOnOnePort), so a lane needs threads that take \
-                 them: choose another concurrency than a thread for each connection",
+                "requests are passed from lane to lane at one port (-ORBLanesOnOnePort), so a lane needs threads that \
+                 accept them: choose a concurrency other than a thread for each connection",
             );
         }
         for endpoint in options.endpoints()? {
             if !can_share(options.protocol_at(&endpoint)?) {
                 return wrong(
-                    "lanes share ports of TCP and TLS only (-ORBLanesOnOnePort): leave other endpoints out of \
+                    "lanes can share only ports of TCP and TLS (-ORBLanesOnOnePort): remove other endpoints from \
                      -ORBListenEndpoints",
                 );
             }

@@ -321,46 +321,47 @@ impl Threadpool {
     pub(crate) fn check(&self, shared: &Shared) -> Result<(), ThreadpoolError> {
         let wrong = |why| Err(ThreadpoolError::BadParameter(why));
         if self.lanes.is_empty() {
-            return wrong("a threadpool with lanes has at least one");
+            return wrong("a threadpool with lanes needs at least one lane");
         }
         if self.periods.iter().any(Duration::is_zero) {
-            return wrong("a rate group has a period, or a rate, above 0");
+            return wrong("a rate group needs a period or a rate greater than 0");
         }
         if self.lanes.iter().any(|lane| lane.static_threads == 0) {
-            return wrong("a lane has at least one static thread");
+            return wrong("a lane needs at least one static thread");
         }
         let mut priorities: Vec<_> = self.lanes.iter().map(|lane| lane.priority).collect();
         priorities.sort();
         if priorities.windows(2).any(|pair| pair[0] == pair[1]) {
             return wrong(
-                "each lane of a threadpool has another priority, each rate group another period",
+                "the lanes of a threadpool must have different priorities, and rate groups different periods",
             );
         }
         self.check_serving()?;
         if self.borrowing && self.buffering.is_none() && self.lanes.len() > CHAIN {
             return wrong(
-                "at most five lanes borrow from each other, unless requests are buffered",
+                "at most five lanes can borrow from each other, unless requests are buffered",
             );
         }
         if self.lanes.iter().any(|lane| lane.dscp > Some(63)) {
-            return wrong("a DSCP goes from 0 to 63");
+            return wrong("a DSCP must be from 0 to 63");
         }
         if self.lanes.iter().any(|lane| lane.socket_priority > Some(6)) {
-            return wrong("a socket priority goes from 0 to 6");
+            return wrong("a socket priority must be from 0 to 6");
         }
         if self.value_arena.is_some_and(|octets| octets < 1024) {
-            return wrong("a value arena has at least 1024 octets");
+            return wrong("a value arena must have at least 1024 octets");
         }
         if let Some(buffers) = self.buffers {
             let options = &shared.options;
             if buffers.octets == 0 || buffers.octets > options.limits.kept_capacity {
                 return wrong(
-                    "message buffers have from one octet to as many as a connection keeps (-ORBKeptCapacity)",
+                    "a message buffer must have at least 1 octet, and at most as many as a connection keeps \
+                     (-ORBKeptCapacity)",
                 );
             }
             if buffers.connections > options.max_connections {
                 return wrong(
-                    "message buffers are for at most as many connections as may come (-ORBMaxConnections)",
+                    "there can be message buffers for at most the maximum number of connections (-ORBMaxConnections)",
                 );
             }
         }
@@ -379,20 +380,20 @@ impl Threadpool {
         match self.serving {
             Serving::Reader => Ok(()),
             _ if self.borrowing => wrong(
-                "lanes borrow threads that wait for requests; where a reader hands requests on, give each lane the \
-                 threads it needs (serving)",
+                "lanes can borrow only threads that wait for requests; if a reader passes requests on, give each lane \
+                 the threads that it needs (serving)",
             ),
             _ if dynamic => wrong(
-                "dynamic threads help those that read; where a reader hands requests on, give each lane the threads \
-                 it needs (serving)",
+                "dynamic threads can only help reading threads; if a reader passes requests on, give each lane the \
+                 threads that it needs (serving)",
             ),
             Serving::Queue => Ok(()),
             Serving::ThreadPerRequest | Serving::ThreadPerConnection
                 if self.buffering.is_some() =>
             {
                 wrong(
-                    "with a thread for each request or connection none waits in a buffer; leave buffering out, or serve \
-                 from a queue (serving)",
+                    "with a thread for each request or connection, no request waits in a buffer; remove buffering, or \
+                 serve from a queue (serving)",
                 )
             }
             Serving::ThreadPerRequest | Serving::ThreadPerConnection => Ok(()),
@@ -421,7 +422,8 @@ impl Threadpool {
         }
         if self.borrowing {
             return wrong(
-                "lanes that borrow from each other are scheduled alike: leave out a lane's own scheduling, or borrowing",
+                "lanes that borrow from each other must have the same scheduling: remove the lane's own scheduling, or \
+                 borrowing",
             );
         }
         if !self.has_lanes {
@@ -440,15 +442,15 @@ impl Threadpool {
                 )
             }
             LaneScheduling::Reserved(_) if self.cpu(&shared.options, id, at).is_some() => wrong(
-                "the kernel moves threads with reserved time between processors: leave out the lane's processor (cpu, \
+                "the kernel moves threads with reserved time between processors: remove the lane's processor (cpu, \
                  -ORBLaneCPU), or its reservation",
             ),
             LaneScheduling::Reserved(_)
                 if lane.dynamic_threads > 0 || self.serving.starts_threads() =>
             {
                 wrong(
-                    "time is reserved for threads that are there from the start: leave out dynamic threads and threads \
-                     for each request or connection, or the lane's reservation",
+                    "time can be reserved only for threads that exist from the start: remove dynamic threads and \
+                     threads for each request or connection, or the lane's reservation",
                 )
             }
             _ => Ok(()),
@@ -491,9 +493,7 @@ impl Threadpool {
             return Ok(());
         }
         if self.serving == Serving::ThreadPerConnection {
-            return wrong(
-                "a thread that has one connection waits at no reactor; leave busy-poll out",
-            );
+            return wrong("a thread with one connection does not use a reactor; remove busy-poll");
         }
         if options.realtime.class == Class::Other {
             return Ok(());
@@ -510,15 +510,15 @@ impl Threadpool {
         };
         if cpus.len() != self.lanes.len() || !self.lanes.iter().all(alone) {
             return wrong(
-                "busy-poll under SCHED_FIFO or SCHED_RR would keep everything else from the processor: give each lane \
-                 one thread that reads and serves, and a processor of its own (cpu), or use epoll or SCHED_OTHER",
+                "busy-poll under SCHED_FIFO or SCHED_RR would block all other threads on the processor: give each lane \
+                 one thread that reads and serves, and its own processor (cpu), or use epoll or SCHED_OTHER",
             );
         }
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         if cpus.len() >= processors {
             return wrong(
-                "busy-poll under SCHED_FIFO or SCHED_RR on every processor would leave none to the rest of the system: \
-                 keep one free, or use epoll or SCHED_OTHER",
+                "busy-poll under SCHED_FIFO or SCHED_RR on every processor would leave no processor for the rest of \
+                 the system: keep one free, or use epoll or SCHED_OTHER",
             );
         }
         Ok(())

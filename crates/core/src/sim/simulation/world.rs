@@ -200,7 +200,7 @@ impl World {
             let what = match known.what {
                 _ if state.running == Some(*id) => "runs".to_owned(),
                 What::Ready => "could run".to_owned(),
-                What::Waits { until: None, .. } => "waits for ever".to_owned(),
+                What::Waits { until: None, .. } => "waits forever".to_owned(),
                 What::Waits { until: Some(until), .. } => {
                     format!("waits until {:?}", Duration::from_nanos(until))
                 }
@@ -262,7 +262,7 @@ impl Here {
             } else if state.steps > MOST_STEPS {
                 self.world.fail(&mut state, "the simulation does not come to its end");
             } else if !state.next() {
-                self.world.fail(&mut state, "all threads wait for ever");
+                self.world.fail(&mut state, "all threads wait forever");
             }
         }
         self.await_turn(state);
@@ -366,7 +366,7 @@ impl Here {
             let why = "threads are left a year after the test's end";
             self.world.fail(&mut state, why);
         } else if !state.next() {
-            self.world.fail(&mut state, "all threads wait for ever");
+            self.world.fail(&mut state, "all threads wait forever");
         }
     }
 

@@ -93,7 +93,7 @@ impl<T: ?Sized> fmt::Debug for RtMutex<T> {
 
 /// Error of an unknown name of a mutex (`RTCORBA::RTORB::MutexNotFound`).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no mutex of this ORB is called {0:?}; create_named_mutex makes one")]
+#[error("this ORB has no mutex {0:?}; create_named_mutex creates one")]
 pub struct MutexNotFound(pub String);
 
 impl fmt::Debug for MutexNotFound {

@@ -241,7 +241,7 @@ impl Item for Any {
     fn read(element: &Element) -> Result<Any, Error> {
         let part = |name: &str| {
             element.child(name).ok_or_else(|| {
-                Error::at(element.place, format!("<{}> lacks its <{name}>", element.name))
+                Error::at(element.place, format!("<{}> has no <{name}>", element.name))
             })
         };
         let kind = read_type(part("type")?)?;
@@ -250,7 +250,7 @@ impl Item for Any {
         {
             return Err(Error::at(
                 other.place,
-                format!("a value has <type> and <value>, and no <{}>", clip(&other.name)),
+                format!("a value has <type> and <value>, but not <{}>", clip(&other.name)),
             ));
         }
         for name in ["type", "value"] {
@@ -262,8 +262,10 @@ impl Item for Any {
         }
         if !element.text.trim().is_empty() {
             let text = clip(element.text.trim());
-            let what =
-                format!("<{}> has the text {text:?} beside <type> and <value>", element.name);
+            let what = format!(
+                "<{}> has the text {text:?} in addition to <type> and <value>",
+                element.name
+            );
             return Err(Error::at(element.place, what));
         }
         let data = match (&kind, element.child("value")) {

@@ -15,7 +15,7 @@ const BOUNDED: &str = "boundedString";
 pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
     let kind = element
         .child("kind")
-        .ok_or_else(|| Error::at(element.place, format!("<{}> lacks its <kind>", element.name)))?;
+        .ok_or_else(|| Error::at(element.place, format!("<{}> has no <kind>", element.name)))?;
     let text = plain(kind)?.trim();
     let detail = match text {
         "tk_enum" => Some("enum"),
@@ -41,12 +41,15 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
             (None, "tk_null" | "tk_void") => Ok(Type::Null),
             _ => Err(Error::at(
                 kind.place,
-                format!("{:?} is no kind of type that a plan may hold: {REFUSED}", clip(text)),
+                format!(
+                    "{:?} is not a kind of type that a plan can contain: {REFUSED}",
+                    clip(text)
+                ),
             )),
         };
     };
     let inner = element.child(detail).ok_or_else(|| {
-        Error::at(element.place, format!("a type of kind {text} needs its <{detail}>"))
+        Error::at(element.place, format!("a type of kind {text} needs <{detail}>"))
     })?;
     let known: &[&str] = match detail {
         "enum" | "struct" => &["name", "typeId", "member"],
@@ -67,16 +70,16 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
     let element_type = || {
         let found = inner.child("elementType");
         let found = found
-            .ok_or_else(|| Error::at(inner.place, format!("<{detail}> lacks its <elementType>")))?;
+            .ok_or_else(|| Error::at(inner.place, format!("<{detail}> has no <elementType>")))?;
         read_type(found).map(Box::new)
     };
     let members = || inner.children.iter().filter(|child| child.name == "member");
     let number = |name: &str| {
         let found = inner
             .child(name)
-            .ok_or_else(|| Error::at(inner.place, format!("<{detail}> lacks its <{name}>")))?;
+            .ok_or_else(|| Error::at(inner.place, format!("<{detail}> has no <{name}>")))?;
         match u32::read(found)? {
-            0 => Err(Error::at(found.place, format!("<{name}> is 1 at least"))),
+            0 => Err(Error::at(found.place, format!("<{name}> must be at least 1"))),
             number => Ok(number),
         }
     };
@@ -117,7 +120,7 @@ fn pair<'e>(element: &'e Element, second: &str) -> Result<(String, &'e Element),
         (Some(name), Some(found), 2) => Ok((plain(name)?.to_owned(), found)),
         _ => Err(Error::at(
             element.place,
-            format!("a <member> here has <name> and <{second}> and nothing else"),
+            format!("a <member> here can have only <name> and <{second}>"),
         )),
     }
 }
@@ -133,13 +136,13 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
         None => Ok(()),
         Some(other) => Err(Error::at(
             other.place,
-            format!("a value of this type holds <{name}>, and no <{}>", clip(&other.name)),
+            format!("a value of this type contains <{name}>, not <{}>", clip(&other.name)),
         )),
     };
     match kind {
         Type::Null => match element.children.first() {
             None => Ok(Data::Null),
-            Some(child) => Err(Error::at(child.place, "a value of kind tk_null holds nothing")),
+            Some(child) => Err(Error::at(child.place, "a value of kind tk_null must be empty")),
         },
         Type::Basic(_) | Type::Bounded { .. } | Type::Enum { .. } => {
             let name = holder(kind).unwrap_or_default();
@@ -147,10 +150,10 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
             match (element.children.as_slice(), default(kind)) {
                 ([one], _) => read_leaf(one, kind),
                 ([], Some(default)) if element.text.trim().is_empty() => Ok(default),
-                ([], _) => Err(Error::at(element.place, format!("the value lacks its <{name}>"))),
+                ([], _) => Err(Error::at(element.place, format!("the value has no <{name}>"))),
                 ([_, second, ..], _) => Err(Error::at(
                     second.place,
-                    format!("the value has one <{name}>, and this is a second"),
+                    format!("the value can have one <{name}>, but this is a second one"),
                 )),
             }
         }
@@ -176,10 +179,10 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
             let many = items.len();
             let wrong = match kind {
                 Type::Sequence { bound: Some(bound), .. } if many > *bound as usize => {
-                    format!("{many} elements are in a sequence of at most {bound}")
+                    format!("a sequence of at most {bound} elements has {many}")
                 }
                 Type::Array { length, .. } if many != *length as usize => {
-                    format!("{many} elements are in an array of {length}")
+                    format!("an array of {length} elements has {many}")
                 }
                 _ => return Ok(Data::Sequence(items)),
             };
@@ -189,7 +192,7 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
             expect("member")?;
             if element.children.len() != members.len() {
                 let what = format!(
-                    "struct {name} has {} members, and the value {}",
+                    "struct {name} has {} members, but the value has {}",
                     members.len(),
                     element.children.len()
                 );
@@ -199,10 +202,7 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
             for (child, (wanted, kind)) in element.children.iter().zip(members) {
                 let (name, value) = pair(child, "value")?;
                 if name != *wanted {
-                    let what = format!(
-                        "this is the place of member {wanted:?}, and not of {:?}",
-                        clip(&name)
-                    );
+                    let what = format!("expected member {wanted:?} here, not {:?}", clip(&name));
                     return Err(Error::at(child.place, what));
                 }
                 data.push(read_data(value, kind)?);
@@ -242,11 +242,10 @@ fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
         let name = &element.name;
         let what = match text.parse::<i64>() {
             Ok(number) if (least..=most).contains(&number) => return Ok(Data::Integer(number)),
-            Ok(number) => format!("{number} is no <{name}>, which is from {least} to {most}"),
-            Err(_) => format!(
-                "<{name}> is a whole number from {least} to {most}, and not {:?}",
-                clip(text)
-            ),
+            Ok(number) => format!("{number} is not a <{name}>; expected {least} to {most}"),
+            Err(_) => {
+                format!("<{name}> must be an integer from {least} to {most}, not {:?}", clip(text))
+            }
         };
         Err(Error::at(element.place, what))
     };
@@ -263,7 +262,7 @@ fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
         }
         Type::Bounded { bound, .. } if text.chars().count() > *bound as usize => {
             let what = format!(
-                "<{}> has {} characters, and {bound} are the limit",
+                "<{}> has {} characters, but the limit is {bound}",
                 element.name,
                 text.chars().count()
             );
@@ -288,7 +287,7 @@ fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
             1 => Ok(Data::Text(text.to_owned())),
             many => Err(Error::at(
                 element.place,
-                format!("<{}> holds one character, and this has {many}", element.name),
+                format!("<{}> must be one character, but this has {many}", element.name),
             )),
         },
         Basic::String | Basic::WString => Ok(Data::Text(text.to_owned())),
@@ -298,5 +297,5 @@ fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
 
 fn number<T: std::str::FromStr>(element: &Element) -> Result<T, Error> {
     let text = plain(element)?.trim();
-    text.parse().map_err(|_| Error::at(element.place, format!("{:?} is no number", clip(text))))
+    text.parse().map_err(|_| Error::at(element.place, format!("{:?} is not a number", clip(text))))
 }

@@ -41,7 +41,7 @@ pub(super) fn parse(
     let octets: usize = descriptors.map(|(_, content)| content.len()).sum();
     if octets > most {
         return Err(format!(
-            "its descriptors have {octets} octets together, and {most} is the limit"
+            "its descriptors have {octets} octets together, but the limit is {most}"
         ));
     }
     let package = archive.configuration(None, &LIMITS).map_err(one_line)?;
@@ -66,12 +66,12 @@ pub(super) fn summary(package: &d::PackageConfiguration) -> Result<Summary, Stri
     let types: BTreeSet<&str> = names.collect();
     if types.len() > MOST_TYPES {
         let count = types.len();
-        return Err(format!("its interface has {count} types, and {MOST_TYPES} is the limit"));
+        return Err(format!("its interface has {count} types, but the limit is {MOST_TYPES}"));
     }
     let octets = uuid.len() + types.iter().map(|name| name.len()).sum::<usize>();
     if octets > MOST_NAMES {
         return Err(format!(
-            "its UUID and the types of its interface have {octets} octets, and {MOST_NAMES} is the limit"
+            "its UUID and the types of its interface have {octets} octets, but the limit is {MOST_NAMES}"
         ));
     }
     Ok(Summary { uuid, types: types.into_iter().map(str::to_owned).collect() })

@@ -55,7 +55,7 @@ pub(super) fn packed(
     let text = Document::from(package).write(Format::Xml).map_err(one_line)?;
     if archive.files.insert(DESCRIPTOR.to_owned(), text.into_bytes()).is_some() {
         return Err(Refusal::Package(format!(
-            "an artifact of the package is named {DESCRIPTOR}, as its descriptor is; rename it"
+            "an artifact of the package has the name of the package's descriptor, {DESCRIPTOR}; rename it"
         )));
     }
     let octets = archive.write().map_err(one_line)?;

@@ -127,7 +127,7 @@ impl Repository {
         let (count, most) = (found.len(), self.settings.max_packages);
         if count > most {
             return Err(io::Error::other(format!(
-                "it has {count} packages, and {most} is the limit; remove some, or raise --max-packages \
+                "it has {count} packages, but the limit is {most}; remove some, or raise --max-packages \
                  (RepositorySettings::max_packages)"
             )));
         }
@@ -136,7 +136,7 @@ impl Repository {
             // Links are not followed: they may lead to files that only the manager can read.
             let read = match entry.file_type()?.is_file() {
                 true => read_file(&entry.path(), self.settings.max_package_octets),
-                false => Err(io::Error::other("it is no regular file")),
+                false => Err(io::Error::other("it is not a regular file")),
             };
             let read = read.map_err(|error| error.to_string());
             let found = read.and_then(|octets| self.check(&octets));
@@ -204,7 +204,7 @@ impl Repository {
         let _work = self.work.lock();
         let file = self.admit(name, replace)?;
         let package = package_from_wire(package)
-            .map_err(|error| Refusal::Package(format!("the package cannot be kept: {error}")))?;
+            .map_err(|error| Refusal::Package(format!("the package cannot be stored: {error}")))?;
         let octets = created::packed(package, base, &self.settings)?;
         self.keep(name, &file, &octets)
     }
@@ -332,7 +332,7 @@ impl Repository {
         match packages.contains_key(name) {
             true if !replace => Err(Refusal::NameExists),
             false if packages.len() >= most => Err(Refusal::Package(format!(
-                "the repository has {most} packages, the limit (RepositorySettings::max_packages, --max-packages); \
+                "the repository has the maximum of {most} packages (RepositorySettings::max_packages, --max-packages); \
                  delete one first"
             ))),
             _ => Ok(file),

@@ -67,11 +67,11 @@ fn path_of(location: &str) -> Result<String, String> {
             _ => Err(format!("the location {location:?} contains no path")),
         },
         _ if location.contains("://") => Err(format!(
-            "the location {location:?} is no file of this machine; copy the files below the folder of --install-from, \
-             and give their path"
+            "the location {location:?} is not a file of this machine; copy the files into the folder of --install-from, \
+             and specify their path"
         )),
         _ if location.is_empty() => {
-            Err("the location is empty; give the path of an archive".to_owned())
+            Err("the location is empty; specify the path of an archive".to_owned())
         }
         _ => Ok(location.to_owned()),
     }
@@ -81,7 +81,7 @@ fn path_of(location: &str) -> Result<String, String> {
 pub(super) fn check_length(location: &str) -> Result<(), String> {
     match location.len() {
         0..=MOST_LOCATION => Ok(()),
-        count => Err(format!("a location has {count} octets, and {MOST_LOCATION} is the limit")),
+        count => Err(format!("a location has {count} octets, but the limit is {MOST_LOCATION}")),
     }
 }
 

@@ -151,7 +151,7 @@ fn a_name_is_used_once_and_packages_are_limited() {
     assert_eq!(repository.find_by_uuid("gps-1").unwrap(), None);
     assert!(repository.find_by_uuid("gps-2").unwrap().is_some());
     let told = refused(repository.install("other", "gps.cpk", false));
-    assert!(told.contains("has 1 packages, the limit"), "{told}");
+    assert!(told.contains("has the maximum of 1 packages"), "{told}");
     let told = refused(repository.install("", "gps.cpk", false));
     assert!(told.contains("is empty"), "{told}");
 
@@ -161,7 +161,7 @@ fn a_name_is_used_once_and_packages_are_limited() {
     drop(repository);
     let none = RepositorySettings { max_packages: 0, ..settings.clone() };
     let told = Repository::open(none).unwrap_err();
-    assert!(told.contains("has 1 packages, and 0 is the limit"), "{told}");
+    assert!(told.contains("has 1 packages, but the limit is 0"), "{told}");
     let small = RepositorySettings { max_package_octets: 100, ..settings };
     let repository = Repository::open(small).unwrap();
     let told = refused(repository.install("gps", "gps.cpk", true));
@@ -176,7 +176,7 @@ fn what_is_no_package_is_refused_and_leaves_nothing() {
         (&[("read.me", "")], "has no package"),
         (&GPS[..2], "its artifact \"bin/gps\" is not in the archive"),
         (&[GPS[0], GPS[2]], "\"Sensor.ccd\" is not in the archive"),
-        (&[("gps.toml", "document = \"Package\""), GPS[1]], "is no document"),
+        (&[("gps.toml", "document = \"Package\""), GPS[1]], "is not a document"),
     ];
     for (files, wanted) in cases {
         folder.source("case.cpk", &archive(files));
@@ -185,7 +185,7 @@ fn what_is_no_package_is_refused_and_leaves_nothing() {
     }
     folder.source("case.cpk", b"PK and nothing");
     let told = refused(repository.install("case", "case.cpk", true));
-    assert!(told.contains("no archive that can be read"), "{told}");
+    assert!(told.contains("the archive cannot be read"), "{told}");
     let types = "<supportedType>x</supportedType>".repeat(MOST_TYPES);
     let types: String = (0..=MOST_TYPES)
         .map(|at| format!("<supportedType>{at}</supportedType>"))
@@ -194,7 +194,7 @@ fn what_is_no_package_is_refused_and_leaves_nothing() {
     let interface = GPS[1].1.replace("<specificType>", &format!("{types}<specificType>"));
     folder.source("case.cpk", &archive(&[GPS[0], ("Sensor.ccd", &interface), GPS[2]]));
     let told = refused(repository.install("case", "case.cpk", true));
-    assert!(told.contains("types, and 1000 is the limit"), "{told}");
+    assert!(told.contains("types, but the limit is 1000"), "{told}");
     assert!(folder.files().is_empty() && repository.names().is_empty());
 }
 
@@ -225,14 +225,14 @@ fn only_files_below_the_folder_of_sources_are_read() {
         ("http://host/gps.cpk", "is no file of this machine"),
         ("file:", "contains no path"),
         (" ", "the location is empty"),
-        ("base", "it is no regular file"),
+        ("base", "it is not a regular file"),
         ("missing.cpk", "No such file"),
     ] {
         let told = refused(install(location));
         assert!(told.contains(wanted), "{location}: {told}");
     }
     let long = "x".repeat(MOST_LOCATION + 1);
-    assert_eq!(refused(install(&long)), "a location has 4097 octets, and 4096 is the limit");
+    assert_eq!(refused(install(&long)), "a location has 4097 octets, but the limit is 4096");
     folder.allow("sources/gps.cpk", 0o666);
     let told = refused(install("gps.cpk"));
     assert!(told.contains("chmod go-w --install-from/gps.cpk"), "{told}");
@@ -283,7 +283,7 @@ fn a_package_is_created_from_a_struct_and_the_files_of_its_artifacts() {
         ("../bin/gps", "base", "is not below the base location"),
         ("package.pcd", "base", "No such file"),
         ("", "base", "an empty location"),
-        (long.as_str(), "base", "has 4097 octets, and 4096 is the limit"),
+        (long.as_str(), "base", "has 4097 octets, but the limit is 4096"),
     ] {
         let told = refused(repository.create("other", &with(location), base, false));
         assert!(told.contains(wanted), "{location} {base}: {told}");
@@ -291,7 +291,7 @@ fn a_package_is_created_from_a_struct_and_the_files_of_its_artifacts() {
     // An empty struct is no package.
     let empty = d::PackageConfiguration::default();
     let told = refused(repository.create("empty", &empty, "", false));
-    assert!(told.contains("give it a basePackage"), "{told}");
+    assert!(told.contains("add a basePackage"), "{told}");
     assert_eq!(repository.names(), ["absolute", "copy", "gps"]);
 }
 
@@ -327,7 +327,7 @@ fn archives_that_are_no_packages_are_reported_and_can_be_replaced() {
     let mut told = repository.unreadable().to_vec();
     told.sort();
     let [name, damaged, link] = told.as_slice() else { panic!("{told:?}") };
-    assert_eq!(link, "the package \"link\" cannot be read: it is no regular file");
+    assert_eq!(link, "the package \"link\" cannot be read: it is not a regular file");
     assert!(name.ends_with("rename it to my%20gps.cpk"), "{name}");
     assert!(damaged.starts_with("the package \"gps\" cannot be read: "), "{damaged}");
     assert!(repository.names().is_empty());
@@ -339,7 +339,7 @@ fn archives_that_are_no_packages_are_reported_and_can_be_replaced() {
     // A package that is damaged afterwards is an error, and not a missing one.
     fs::write(folder.0.join("packages/gps.cpk"), "PK and nothing").unwrap();
     let told = repository.find("gps").unwrap_err();
-    assert!(told.contains("no archive that can be read"), "{told}");
+    assert!(told.contains("the archive cannot be read"), "{told}");
 }
 
 #[test]
@@ -351,18 +351,18 @@ fn a_pipe_or_a_device_is_no_archive() {
     folder.allow("sources/pipe.cpk", 0o644);
     let repository = folder.open();
     let told = refused(repository.install("pipe", "pipe.cpk", false));
-    assert!(told.contains("it is no regular file"), "{told}");
+    assert!(told.contains("it is not a regular file"), "{told}");
     // The same holds for the file of an artifact.
     repository.install("gps", "gps.cpk", false).unwrap();
     let gps = repository.find("gps").unwrap().unwrap();
     fs::remove_file(folder.0.join("sources/base/bin/gps")).unwrap();
     fs::rename(&pipe, folder.0.join("sources/base/bin/gps")).unwrap();
     let told = refused(repository.create("copy", &gps, "base", false));
-    assert!(told.contains("it is no regular file"), "{told}");
+    assert!(told.contains("it is not a regular file"), "{told}");
     drop(repository);
     for device in ["/dev/zero", "/dev/null"] {
         let told = sources::read_file(Path::new(device), 1).unwrap_err().to_string();
-        assert_eq!(told, "it is no regular file");
+        assert_eq!(told, "it is not a regular file");
     }
 }
 

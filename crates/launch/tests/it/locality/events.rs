@@ -79,8 +79,8 @@ fn a_channel_that_is_not_there_is_refused_with_the_place() {
     let refused = Scene::refusal(COCKPIT, Some(resources(CARRIED)));
     assert_eq!(
         refused,
-        "2:1: error: the events of instance \"rate\" go through a channel, and this executable has none; give it one by \
-         Implementations::events_by, or take events = \"channel\" out"
+        "2:1: error: the events of instance \"rate\" pass through a channel, but this executable has none; add one \
+         with Implementations::events_by, or remove events = \"channel\""
     );
     let scene = Scene::with_events(|| Err("no memory"));
     scene.prepare(COCKPIT, Some(resources(CARRIED))).unwrap();

@@ -66,7 +66,7 @@ fn ciaos_plans_name_their_policy_sets() {
     let missing = Scene::refusal(&text, None);
     assert!(
         missing.ends_with(
-            "error: instance \"gps\" is about policy set \"urgent\", and no real-time resources are given; give the \
+            "error: instance \"gps\" uses policy set \"urgent\", but no real-time resources are specified; specify the \
              document of real-time resources with --rt"
         ),
         "{missing}"
@@ -83,14 +83,15 @@ fn policies_that_cannot_be_had() {
     let set = refusal("policySet = \"urgent\"", "policySet = \"none\"");
     assert!(
         set.ends_with(
-            "error: instance \"gps\" is about policy set \"none\", which the resources do not have; declare it in orbConfigs"
+            "error: instance \"gps\" uses policy set \"none\", which the resources do not declare; declare it in \
+             orbConfigs"
         ),
         "{set}"
     );
     let pool = refusal("threadpool = \"lanes\"", "threadpool = \"pool\"");
     assert!(
         pool.ends_with(
-            "error: policy set \"urgent\" is about threadpool \"pool\", which is not there; declare it in orbConfigs"
+            "error: policy set \"urgent\" uses threadpool \"pool\", which does not exist; declare it in orbConfigs"
         ),
         "{pool}"
     );

@@ -151,7 +151,7 @@ fn what_is_wrong_is_told_with_file_and_place() {
     let two = folder.file("two.toml", &two_processes());
     refused(&[], "error: start it with --plan FILE");
     refused(&["--plan", &plan, "--verbose"], "error: argument \"--verbose\" is not known");
-    refused(&["--plan", &plan, "--wait", "x"], "error: --wait is a number of seconds");
+    refused(&["--plan", &plan, "--wait", "x"], "error: --wait must be a number of seconds");
     refused(
         &["--plan", &two],
         "error: the plan has several processes; it has --node n --process main, --node n --process screen",
@@ -166,12 +166,12 @@ fn what_is_wrong_is_told_with_file_and_place() {
     );
     refused(
         &["--plan", &two, "--process", "screen"],
-        "in another process; name a directory for references with --references",
+        "in another process; specify a directory for references with --references",
     );
     let references = text_of(&folder.0.join("references"));
     refused(
         &["--plan", &two, "--process", "screen", "--references", &references, "--wait", "0"],
-        "error: after 0 s there is no reference of gps.location, gps.location; start the processes",
+        "error: after 0 s the reference of gps.location, gps.location is missing; start the processes",
     );
     let services = folder
         .file("rt.toml", "document = \"ServerResources\"\nsvcconf = { uri = \"svc.conf\" }\n");
@@ -219,7 +219,10 @@ fn a_managed_process_ends_with_its_activator() {
     let manager: LocalityRef = manager.narrow().unwrap().unwrap();
     assert_eq!(manager.status().unwrap().pid, process.id());
     orb.shutdown(true).unwrap();
-    process.wait_for_line("error: the activator of this process is gone, so it ended", LIMIT);
+    process.wait_for_line(
+        "error: the activator of this process no longer answers, so the process ended",
+        LIMIT,
+    );
     assert_eq!(process.wait(LIMIT).code(), Some(1));
 }
 

@@ -70,12 +70,12 @@ fn rates_that_cannot_be_enforced_are_refused_with_the_place() {
     let refusal = |text: &str| Scene::refusal(COCKPIT, Some(resources(text)));
     assert_eq!(
         refusal(&work("gps", "port = \"refresh\", beyond = \"refuse\"")),
-        "4:9: error: work of \"gps\" at port \"refresh\" has beyond, and no mostRate; say mostRate = \"20 Hz\""
+        "4:9: error: work of \"gps\" at port \"refresh\" has beyond, but no mostRate; specify mostRate = \"20 Hz\""
     );
     assert_eq!(
         refusal(&work("rate", "period = \"1 s\", beyond = \"refuse\"")),
-        "4:9: error: work of \"rate\" without a port has beyond, and lists no sources whose rate would be enforced; list \
-         them: emits = [\"ready\"]"
+        "4:9: error: work of \"rate\" without a port has beyond, but lists no sources whose rate could be enforced; \
+         list them: emits = [\"ready\"]"
     );
     let nowhere = work("gps", "port = \"nowhere\", mostRate = \"1 Hz\", beyond = \"refuse\"");
     let refused = refusal(&nowhere);
@@ -125,8 +125,8 @@ fn rates_of_an_instance_that_a_home_creates_are_refused() {
     let refused = Scene::refusal(plan, Some(resources(&work("gps", limited))));
     assert!(
         refused.ends_with(
-            "the real-time resources enforce a rate of instance \"gps\", which a home creates; take beyond = \"refuse\" \
-             out, or name a component factory"
+            "the real-time resources enforce a rate of instance \"gps\", which a home creates; remove beyond = \
+             \"refuse\", or specify a component factory"
         ),
         "{refused}"
     );

@@ -19,8 +19,8 @@ fn entry_points() {
     );
     assert_eq!(
         refusal("create_Avionics_Gps_Impl", "create_Avionics_GpsHome_Impl"),
-        "7:19: error: entry point \"create_Avionics_GpsHome_Impl\" makes a home, and a component is wanted; name it by the \
-         execParameter \"home factory\""
+        "7:19: error: entry point \"create_Avionics_GpsHome_Impl\" makes a home, but a component is needed; specify it \
+         with the execParameter \"home factory\""
     );
     let none = refusal("\"component factory\" = \"create_Avionics_Gps_Impl\"", "other = 1");
     assert!(
@@ -65,8 +65,8 @@ fn settings_that_nothing_honours() {
         refusal("hertz = { ulong = 20 }", "\"edu.vanderbilt.dre.DAnCE.DomainNC\" = \"rate\"");
     assert!(
         text.ends_with(
-            "error: instance \"rate\" is about edu.vanderbilt.dre.DAnCE.DomainNC, which is not supported; use \
-             edu.vanderbilt.dre.DAnCE.RegisterNaming, a name below the initial naming context"
+            "error: instance \"rate\" uses edu.vanderbilt.dre.DAnCE.DomainNC, which is not supported; use \
+             edu.vanderbilt.dre.DAnCE.RegisterNaming, with a name relative to the initial naming context"
         ),
         "{text}"
     );
@@ -80,7 +80,8 @@ fn connections_that_others_would_have_to_make() {
     );
     assert!(
         text.contains(
-            "error: connection \"another position\" would be made by corbaloc::h/screen, which is not of this plan"
+            "error: connection \"another position\" would be made by corbaloc::h/screen, which does not belong to this \
+             plan"
         ),
         "{text}"
     );
@@ -117,7 +118,7 @@ fn a_second_plan_waits_for_the_end_of_the_first() {
     let error = scene.prepare(COCKPIT, None).unwrap_err();
     assert_eq!(
         error.reason(),
-        "process \"main\" runs instances of a plan already; stop them, or redeploy"
+        "process \"main\" already runs instances of a plan; stop them, or redeploy"
     );
     assert_eq!(scene.push(1).delivered, 1);
 }

@@ -50,7 +50,9 @@ impl GroupAcceptor {
         let named = place.interface.as_deref();
         let interface = named.map(multicast::interface).transpose();
         let interface = interface.map_err(|error| ListenError {
-            advice: Some("the host has no such interface: name one, or an address of one"),
+            advice: Some(
+                "the host has no such interface: specify the name or an address of an existing one",
+            ),
             ..failed(error)
         })?;
         let socket = multicast::join(place.group, interface).map_err(failed)?;
@@ -125,8 +127,8 @@ fn advice(error: &io::Error) -> Option<&'static str> {
             "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE): choose a higher port"
         }
         io::ErrorKind::InvalidInput => {
-            "give an address of a group, such as miop://239.255.0.1:5000"
+            "specify the address of a group, such as miop://239.255.0.1:5000"
         }
-        _ => "no route leads to groups: name the interface to listen on by interface=",
+        _ => "no route leads to groups: specify the interface to listen on with interface=",
     })
 }

@@ -89,23 +89,27 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
         let (one, more) = part.split('&');
         rest = more;
         let (name, Some(value)) = one.split('=') else {
-            return Err(one.error("an option is written name=value"));
+            return Err(one.error("an option must have the form NAME=VALUE"));
         };
         let (option, range, problem) = match name.text() {
             INTERFACE if !value.text().is_empty() => {
                 like.options.push((INTERFACE, value.text().to_owned()));
                 continue;
             }
-            SOURCES => (SOURCES, 1..=MOST_SOURCES, "an endpoint hears 1 to 4096 sources"),
+            SOURCES => (
+                SOURCES,
+                1..=MOST_SOURCES,
+                "the number of sources of an endpoint must be from 1 to 4096",
+            ),
             MEMORY => (
                 MEMORY,
                 LEAST_MEMORY..=MOST_MEMORY,
-                "an endpoint keeps 65536 to 1073741824 octets of incomplete messages",
+                "the memory for incomplete messages of an endpoint must be from 65536 to 1073741824 octets",
             ),
             TIMEOUT => (
                 TIMEOUT,
                 1..=MOST_TIMEOUT,
-                "an endpoint waits 1 to 60000 milliseconds for the rest of a message",
+                "the time limit for the rest of a message must be from 1 to 60000 milliseconds",
             ),
             _ if like.common_option(name, value)? => continue,
             _ => {
@@ -123,7 +127,7 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
         rest = more;
         let group = group(one.text()).ok_or_else(|| {
             one.error(
-                "a group is an address of multicast and a port, such as 239.255.0.1:5000 or [ff05::1]:5000",
+                "a group must be a multicast address and a port, such as 239.255.0.1:5000 or [ff05::1]:5000",
             )
         })?;
         endpoints.push(Endpoint { place: group.to_string(), ..like.clone() });
@@ -154,10 +158,10 @@ mod tests {
     #[test]
     fn errors_point_at_the_fault() {
         for (text, place, problem) in [
-            ("", "", "a group is"),
-            ("10.0.0.1:5", "10.0.0.1:5", "a group is"),
-            ("239.1.2.3", "239.1.2.3", "a group is"),
-            ("239.1.2.3:+5", "239.1.2.3:+5", "a group is"),
+            ("", "", "a group must be"),
+            ("10.0.0.1:5", "10.0.0.1:5", "a group must be"),
+            ("239.1.2.3", "239.1.2.3", "a group must be"),
+            ("239.1.2.3:+5", "239.1.2.3:+5", "a group must be"),
             ("239.1.2.3:5/memory=1", "1", "65536 to"),
             ("239.1.2.3:5/ttl=1", "ttl", "the options are"),
             ("239.1.2.3:5/timeout", "timeout", "name=value"),

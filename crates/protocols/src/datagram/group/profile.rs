@@ -68,17 +68,17 @@ impl ProfileKind for Uipmc {
     fn locate<'t>(&self, text: &'t str) -> Result<LocatedAddress<'t>, &'static str> {
         let text = match text.split_once('@') {
             Some(("1.0", rest)) => rest,
-            Some(_) => return Err("only MIOP 1.0 exists"),
+            Some(_) => return Err("only MIOP 1.0 is supported"),
             None => text,
         };
         let (named, rest) = text
             .split_once('/')
-            .ok_or("a group is written 1.0-DOMAIN-NUMBER[-VERSION]/ADDRESS:PORT")?;
+            .ok_or("a group must have the form 1.0-DOMAIN-NUMBER[-VERSION]/ADDRESS:PORT")?;
         let named = group_of(named)?;
         let end = rest.find([',', ';', '/']).unwrap_or(rest.len());
         let (at, rest) = rest.split_at(end);
         let at = group(at).ok_or(
-            "behind the group stands an address of multicast and a port, such as 239.255.0.1:5000",
+            "the group must be followed by a multicast address and a port, such as 239.255.0.1:5000",
         )?;
         Ok(LocatedAddress {
             version: Version::V1_2,
@@ -114,9 +114,9 @@ fn text_of(group: &Group) -> String {
 fn group_of(text: &str) -> Result<Group, &'static str> {
     let rest = text
         .strip_prefix("1.0-")
-        .ok_or("a group begins with the version of its component, 1.0-")?;
+        .ok_or("a group must begin with the version of its component, 1.0-")?;
     let named = parse(rest).filter(|named| !named.domain.is_empty());
-    named.ok_or("a group is written 1.0-DOMAIN-NUMBER[-VERSION]")
+    named.ok_or("a group must have the form 1.0-DOMAIN-NUMBER[-VERSION]")
 }
 
 /// Parses a group. The domain may be empty: other ORBs' profiles may have such a group, and it is

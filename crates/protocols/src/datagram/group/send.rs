@@ -112,7 +112,8 @@ impl Sender {
                 Ok(()) => {}
                 Err(failed) if datagram::is_too_long(&failed.error) => {
                     let problem = format!(
-                        "a packet of {} octets is larger than its way takes: lower packet= of -ORBMulticast",
+                        "a packet of {} octets is larger than the path to the group allows: lower packet= of \
+                         -ORBMulticast",
                         HEADER + payload.len()
                     );
                     return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
@@ -127,7 +128,7 @@ impl Sender {
 
 #[cold]
 fn oversized(octets: usize) -> Oversized {
-    Oversized { octets, most: MOST_MESSAGE, advice: "send less at a time to a group" }
+    Oversized { octets, most: MOST_MESSAGE, advice: "send less data per request to a group" }
 }
 
 impl Link for Sender {

@@ -33,7 +33,7 @@ struct Sending {
 impl Groups {
     fn begin(&self, to: &Address, dscp: Option<u8>) -> io::Result<Start> {
         let (group, _) = split(to).ok_or_else(|| {
-            let problem = format!("{to} is no address of a group");
+            let problem = format!("{to} is not an address of a group");
             io::Error::new(io::ErrorKind::InvalidInput, problem)
         })?;
         let usual;
@@ -67,7 +67,10 @@ impl Transport for Groups {
     ) -> Result<Vec<Endpoint>, EndpointError> {
         match notation {
             Notation::Url => place::url(text),
-            Notation::Colon => Err(text.error("omniORB has no groups: write miop://ADDRESS:PORT")),
+            Notation::Colon => Err(text.error(
+                "omniORB's form of endpoints does not support groups: write \
+                                               miop://ADDRESS:PORT",
+            )),
         }
     }
 
@@ -106,7 +109,7 @@ impl Transport for Groups {
     fn prepare_multicast(&self, settings: &Multicast) -> Result<(), String> {
         let interface = settings.interface.as_deref().map(|named| {
             multicast::interface(named).map_err(|error| {
-                format!("interface={named}: {error}: name an interface of this host, or an address of one")
+                format!("interface={named}: {error}: specify the name or an address of an interface of this host")
             })
         });
         let sending = Sending { settings: settings.clone(), interface: interface.transpose()? };

@@ -144,7 +144,7 @@ fn a_certificate_for_another_name() {
     let server = with(&authority.roots(), &other);
     let (called, served) = meet(server.clone(), client.clone());
     says(&called, "bank.example");
-    says(&called, "and not for 127.0.0.1 (-ORBTlsServerName");
+    says(&called, "not for 127.0.0.1 (-ORBTlsServerName");
     says(&served, "it does not accept our certificate, which may be for another name");
 
     for name in [ServerName::Any, ServerName::Fixed("bank.example".to_owned())] {
@@ -153,7 +153,7 @@ fn a_certificate_for_another_name() {
     }
     let wrong = ServerName::Fixed("shop.example".to_owned());
     let (called, _) = meet(server, Security { server_name: wrong, ..client });
-    says(&called, "and not for shop.example");
+    says(&called, "not for shop.example");
 }
 
 #[test]
@@ -163,12 +163,12 @@ fn an_authority_that_nobody_trusts() {
     let roots = Some(strange.roots());
     let (called, served) =
         meet(server.clone(), Security { roots: roots.clone(), ..client.clone() });
-    says(&called, "signed by nobody who is trusted here (-ORBTlsRoots)");
+    says(&called, "was not signed by a trusted authority (-ORBTlsRoots)");
     says(&served, "it does not trust the authority of our certificate");
 
     let (called, served) = meet(Security { roots, ..server }, client);
     says(&called, "it does not trust the authority of our certificate");
-    says(&served, "the client's certificate was signed by nobody who is trusted here");
+    says(&served, "the client's certificate was not signed by a trusted authority");
     drop(authority);
 }
 
@@ -179,7 +179,7 @@ fn a_certificate_of_an_authority_itself() {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     });
     let (called, served) = meet(with(&authority.roots(), &own), client);
-    says(&called, "the server's certificate is an authority's own (CA:TRUE)");
+    says(&called, "the server's certificate is the certificate of an authority (CA:TRUE)");
     says(&served, "it does not accept our certificate");
 }
 
@@ -191,8 +191,8 @@ fn a_client_without_a_certificate() {
         let server = Security { old, ..server.clone() };
         let stranger = Security { certificate: None, old, ..client.clone() };
         let (called, served) = meet(server, stranger);
-        says(&called, "it wants a certificate, and was shown none (-ORBTlsCertificate)");
-        says(&served, "the client showed no certificate, and one is required");
+        says(&called, "it requires a certificate, but received none (-ORBTlsCertificate)");
+        says(&served, "the client showed no certificate, but one is required");
     }
     drop(authority);
 }
@@ -217,10 +217,10 @@ fn keys_that_are_pinned() {
     let Parties { authority, server, client } = parties();
     let wrong = Security { pins: vec![[7; 32]], ..client.clone() };
     let (called, served) = meet(server.clone(), wrong);
-    says(&called, "its key is none of those pinned (-ORBTlsPins); SHA-256 of it is ");
+    says(&called, "its key is not pinned (-ORBTlsPins); its SHA-256 is ");
     says(&served, "it does not accept our certificate");
     let called = called.unwrap_err();
-    let (_, own) = called.split_once("SHA-256 of it is ").unwrap();
+    let (_, own) = called.split_once("its SHA-256 is ").unwrap();
 
     // The pinned key alone is enough: this client has no roots.
     let mut pinned = Security { roots: None, certificate: None, ..client };
@@ -256,7 +256,7 @@ fn versions_without_anything_in_common() {
     });
     let error = acceptor.accept().err().unwrap();
     let refused = Refused::of(&error).unwrap();
-    assert!(refused.why.contains("1.3 alone, unless -ORBTlsOld yes"), "{refused}");
+    assert!(refused.why.contains("only 1.3, unless -ORBTlsOld yes"), "{refused}");
     assert_eq!(raw.join().unwrap()[5..], [2, 70], "a fatal alert: protocol_version");
     drop((authority, client));
 }
@@ -269,11 +269,11 @@ fn what_is_no_tls() {
     let endpoint = server.endpoints(Notation::Url, Part::new("127.0.0.1:0")).unwrap().remove(0);
     let acceptor = server.listen(&endpoint).unwrap();
     for (octets, why) in [
-        (&b"GIOP\x01\x02\x01\x00"[..], "speaks plain GIOP: it takes this port for one of iiop"),
-        (b"GET / HTTP/1.1\r\n", "sent what is no TLS"),
-        (&[22, 3, 1, 0xff, 0xff, 1], "sent what is no TLS"),
-        (&[22, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff], "sent what is no TLS"),
-        (&[23, 3, 3, 0, 1, 0], "does not belong there"),
+        (&b"GIOP\x01\x02\x01\x00"[..], "sent GIOP without TLS, as for a port of iiop"),
+        (b"GET / HTTP/1.1\r\n", "sent data that is not TLS"),
+        (&[22, 3, 1, 0xff, 0xff, 1], "sent data that is not TLS"),
+        (&[22, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff], "sent data that is not TLS"),
+        (&[23, 3, 3, 0, 1, 0], "sent an unexpected message"),
     ] {
         let mut raw = std::net::TcpStream::connect(&acceptor.endpoint().place).unwrap();
         raw.write_all(octets).unwrap();
@@ -292,14 +292,14 @@ fn settings_that_cannot_be_used_are_named() {
     assert!(refused(&missing).starts_with("-ORBTlsRoots /nowhere.pem: "), "{}", refused(&missing));
     let swapped = Security { key: client.certificate.clone(), ..server.clone() };
     assert!(
-        refused(&swapped).contains("it is not the key of the certificate"),
+        refused(&swapped).contains("the key does not belong to the certificate"),
         "{}",
         refused(&swapped)
     );
     let no_key = Security { certificate: Some(authority.roots()), ..server.clone() };
-    assert!(refused(&no_key).contains("there is no private key in it"), "{}", refused(&no_key));
+    assert!(refused(&no_key).contains("the file contains no private key"), "{}", refused(&no_key));
     let list = Security { revoked: Some(authority.roots()), ..server.clone() };
-    assert!(refused(&list).contains("there is no X509 CRL in it"), "{}", refused(&list));
+    assert!(refused(&list).contains("the file contains no X509 CRL"), "{}", refused(&list));
     let required = Security { roots: None, clients: ClientCertificates::Required, ..server };
     assert!(refused(&required).contains("-ORBTlsRoots"), "{}", refused(&required));
 
@@ -363,7 +363,7 @@ fn changed_files_are_read_again_and_broken_ones_are_not_taken() {
     loop {
         assert_eq!(name(), "CN=third,O=Bank");
         let said = said.lock().unwrap();
-        if said.iter().any(|it| it.contains("what was read before stays in use")) {
+        if said.iter().any(|it| it.contains("the previous contents stay in use")) {
             break;
         }
         drop(said);

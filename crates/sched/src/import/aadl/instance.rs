@@ -78,7 +78,7 @@ fn root<'p>(packages: &'p Packages<'p>) -> Result<&'p Component<'p>, ModelError>
         [first, second, ..] => Err(ModelError {
             place: second.place,
             why: format!(
-                "{} and {} are both systems that are no subcomponents; give the files of one of them",
+                "{} and {} are both systems that are not subcomponents; specify only the files of one of them",
                 first.name, second.name
             ),
         }),
@@ -131,7 +131,7 @@ impl<'p> Build<'p> {
                     }
                     None => {
                         let why = format!(
-                            "{} applies to {}, which is not there",
+                            "{} applies to {}, which does not exist",
                             property.name,
                             path.join(".")
                         );
@@ -156,7 +156,10 @@ impl<'p> Build<'p> {
                 false if is_read(&property.name) => {
                     return Err(ModelError {
                         place: property.place,
-                        why: format!("applies to within braces is not read, of {}", property.name),
+                        why: format!(
+                            "applies to within braces is not supported: {}",
+                            property.name
+                        ),
                     });
                 }
                 false => {}
@@ -176,7 +179,7 @@ impl<'p> Build<'p> {
         let refuse = |why: String| Err(ModelError { place, why });
         if depth > DEEPEST {
             return refuse(format!(
-                "components are more than {DEEPEST} deep within each other, or in a ring"
+                "components are nested more than {DEEPEST} deep, or contain themselves"
             ));
         }
         if self.instances.len() >= MOST_INSTANCES {
@@ -199,7 +202,7 @@ impl<'p> Build<'p> {
             return refuse("the paths of the components are too long".into());
         }
         if part.is_some() && self.places.insert(key.clone(), at).is_some() {
-            return refuse(format!("{name} is a subcomponent twice"));
+            return refuse(format!("the subcomponent {name} occurs twice"));
         }
         self.instances.push(Instance {
             key,
@@ -221,7 +224,7 @@ impl<'p> Build<'p> {
     ) -> Result<(), ModelError> {
         let refuse = |why: String| Err(ModelError { place: part.place, why });
         if part.category == Category::VirtualProcessor {
-            return refuse(format!("virtual processors are not read: {}", part.name));
+            return refuse(format!("virtual processors are not supported: {}", part.name));
         }
         let Some(classifier) = &part.classifier else {
             // A component without a classifier has only the properties in its braces.
@@ -234,7 +237,7 @@ impl<'p> Build<'p> {
                 match component.category == part.category {
                     true => self.add(Some(part), component, Some(parent), depth),
                     false => refuse(format!(
-                        "{} is of another category than {}",
+                        "the category of {} differs from that of {}",
                         part.name, component.name
                     )),
                 }
@@ -260,7 +263,7 @@ impl<'p> Build<'p> {
         if counts && REFUSED.contains(&property.name.as_str()) {
             return Err(ModelError {
                 place: property.place,
-                why: format!("{} is not read, and would change the timing", property.name),
+                why: format!("{} is not supported, and would change the timing", property.name),
             });
         }
         if !is_read(&property.name) {
@@ -333,7 +336,8 @@ impl<'p> Build<'p> {
         let how = word(dispatch)?;
         let is_periodic = how.is("periodic");
         if !is_periodic && !how.is("sporadic") {
-            let why = "is not read: its threads come without a least distance, or by other rules; there are Periodic and Sporadic";
+            let why = "is not supported, because its threads have no minimum distance, or follow other rules; Periodic \
+                       and Sporadic are supported";
             return Err(how.refuse(format!("the dispatch protocol {} {why}", how.text)));
         }
         let time = values.get("compute_execution_time");
@@ -342,7 +346,7 @@ impl<'p> Build<'p> {
         let period = self.inherited(at, "period").ok_or_else(|| missing("Period"))?;
         let period_ns = down(period)?;
         if period_ns == 0 {
-            return Err(first(period).refuse("a period of 0 is none"));
+            return Err(first(period).refuse("a period cannot be 0"));
         }
         let deadline = values.get("compute_deadline").or_else(|| self.inherited(at, "deadline"));
         let offset = values.get("dispatch_offset").filter(|_| is_periodic);
@@ -380,7 +384,7 @@ impl<'p> Build<'p> {
                 _ => Err(ModelError {
                     place: *place,
                     why: format!(
-                        "{path} has no Actual_Processor_Binding, and there are several processors"
+                        "{path} has no Actual_Processor_Binding, but the system has several processors"
                     ),
                 }),
             };
@@ -388,7 +392,7 @@ impl<'p> Build<'p> {
         let mut references = value.property.value.iter().filter(|token| token.is("reference"));
         let (Some(begin), None) = (references.next(), references.next()) else {
             return Err(
-                first(value).refuse("a thread is bound to one processor: (reference (cpu))")
+                first(value).refuse("a thread must be bound to one processor: (reference (cpu))")
             );
         };
         let rest =
@@ -398,7 +402,9 @@ impl<'p> Build<'p> {
         let key = join(&value.base, &words.join("."));
         match processors.get(&key) {
             Some(&processor) => Ok(Some(processor)),
-            None => Err(begin.refuse(format!("{} is no processor of the system", words.join(".")))),
+            None => {
+                Err(begin.refuse(format!("{} is not a processor of the system", words.join("."))))
+            }
         }
     }
 }
@@ -423,7 +429,7 @@ fn word<'v>(value: &'v Value<'_>) -> Result<Token<'v>, ModelError> {
         .collect();
     match words[..] {
         [one] if one.kind == Kind::Word => Ok(one),
-        _ => Err(first(value).refuse(format!("{} is one word here", value.property.name))),
+        _ => Err(first(value).refuse(format!("{} must be one word here", value.property.name))),
     }
 }
 
@@ -434,7 +440,7 @@ fn protocol(value: &Value<'_>) -> Result<SchedulingProtocol, ModelError> {
         "dms" | "deadline_monotonic_protocol" => Ok(SchedulingProtocol::DeadlineMonotonic),
         "edf" | "earliest_deadline_first_protocol" => Ok(SchedulingProtocol::Deadline),
         _ => Err(name.refuse(format!(
-            "the scheduling protocol {} is not read; there are RMS, DMS and EDF",
+            "the scheduling protocol {} is not supported; RMS, DMS and EDF are",
             name.text
         ))),
     }
@@ -467,17 +473,17 @@ fn time<'v>(
             let begin = tokens.first().copied().unwrap_or_else(|| first(of));
             let what = &of.property.name;
             return Err(begin.refuse(format!(
-                "{what} is a time with a unit, as in 20 ms; property constants are not read"
+                "{what} must be a time with a unit, as in 20 ms; property constants are not supported"
             )));
         }
     };
     let scale =
-        unit(name).ok_or_else(|| name.refuse(format!("{} is no unit of time", name.shown())))?;
+        unit(name).ok_or_else(|| name.refuse(format!("{} is not a unit of time", name.shown())))?;
     let overflow = || number.refuse(format!("{} {} is too long", number.shown(), name.text));
     let text = number.text.replace('_', "");
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     if fraction.len() > 15 {
-        return Err(number.refuse("a time has 15 places after its point at most"));
+        return Err(number.refuse("a time can have at most 15 digits after its point"));
     }
     let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| overflow())?;
     let tenths = 10u128.pow(fraction.len() as u32);
@@ -494,7 +500,7 @@ fn whole(value: &Value<'_>) -> Result<u128, ModelError> {
     match rest.first() {
         None => Ok(time),
         Some(more) => {
-            Err(more.refuse(format!("{} is one time, and this is more", value.property.name)))
+            Err(more.refuse(format!("{} must be one time, but this is more", value.property.name)))
         }
     }
 }
@@ -514,13 +520,16 @@ fn range(value: &Value<'_>) -> Result<(Nanos, Nanos), ModelError> {
         return Ok(((least / 1_000) as Nanos, least.div_ceil(1_000) as Nanos));
     };
     if !dots.is("..") {
-        return Err(
-            dots.refuse(format!("{} is a range of times, as in 1 ms .. 3 ms", value.property.name))
-        );
+        return Err(dots.refuse(format!(
+            "{} must be a range of times, as in 1 ms .. 3 ms",
+            value.property.name
+        )));
     }
     let (most, rest) = time(rest, value)?;
     if let Some(more) = rest.first() {
-        return Err(more.refuse(format!("{} is a range, and this is more", value.property.name)));
+        return Err(
+            more.refuse(format!("{} must be one range, but this is more", value.property.name))
+        );
     }
     if least > most {
         return Err(first(value).refuse("the range ends before it begins"));

@@ -120,7 +120,7 @@ impl<'t> Reader<'t> {
 
     fn unexpected(&self, wanted: &str) -> ModelError {
         let found = self.peek();
-        found.refuse(format!("{wanted} is expected here, not {}", found.shown()))
+        found.refuse(format!("expected {wanted} here, not {}", found.shown()))
     }
 
     fn expect(&mut self, what: &str) -> Result<(), ModelError> {
@@ -172,7 +172,7 @@ impl<'t> Reader<'t> {
                 self.annex()?;
             } else if token.is("renames") {
                 return Err(
-                    token.refuse("renames is not read: name the declaration in its package")
+                    token.refuse("renames is not supported: name the declaration in its package")
                 );
             } else if token.is("end") {
                 self.next();
@@ -221,9 +221,11 @@ impl<'t> Reader<'t> {
                 Category::Other
             }
             "data" | "bus" | "memory" | "device" => Category::Other,
-            "abstract" => return Err(token.refuse("abstract components are not read")),
+            "abstract" => return Err(token.refuse("abstract components are not supported")),
             _ => {
-                return Err(token.refuse(format!("{} is no category of components", token.shown())));
+                return Err(
+                    token.refuse(format!("{} is not a category of components", token.shown()))
+                );
             }
         })
     }
@@ -237,7 +239,7 @@ impl<'t> Reader<'t> {
         if self.take("extends") {
             if category != Category::Other {
                 return Err(extends.refuse(format!(
-                    "extends is not read: {name} has properties of another component"
+                    "extends is not supported: {name} has properties of another component"
                 )));
             }
             self.qualified("the name of a component")?;
@@ -279,19 +281,22 @@ impl<'t> Reader<'t> {
                 }
                 "annex" => self.annex()?,
                 "modes" if category != Category::Other => {
-                    return Err(token.refuse("modes are not read: what runs would depend on them"));
+                    return Err(
+                        token.refuse("modes are not supported, because the running components would depend on them")
+                    );
                 }
                 "prototypes" if category != Category::Other => {
-                    return Err(token.refuse("prototypes are not read"));
+                    return Err(token.refuse("prototypes are not supported"));
                 }
                 // These sections are skipped. Modes and prototypes get here only in skipped
                 // categories of components.
                 "connections" | "flows" | "calls" | "modes" | "prototypes" => self.section()?,
                 "internal" | "processor" if self.take("features") => self.section()?,
                 _ => {
-                    return Err(
-                        token.refuse(format!("{} begins no section of a component", token.shown()))
-                    );
+                    return Err(token.refuse(format!(
+                        "{} is not the beginning of a section of a component",
+                        token.shown()
+                    )));
                 }
             }
         }
@@ -350,7 +355,9 @@ impl<'t> Reader<'t> {
         loop {
             let token = self.next();
             match token.text {
-                _ if token.kind == Kind::End => return Err(begin.refuse("this has no end")),
+                _ if token.kind == Kind::End => {
+                    return Err(begin.refuse("this declaration has no end"));
+                }
                 "{" | "(" | "[" if token.kind == Kind::Sign => depth += 1,
                 "}" | ")" | "]" if token.kind == Kind::Sign => depth = depth.saturating_sub(1),
                 ";" if token.kind == Kind::Sign && depth == 0 => return Ok(()),
@@ -370,7 +377,8 @@ impl<'t> Reader<'t> {
                     && three[2].is("access")
             });
             if let (Some(access), Category::Thread | Category::ThreadGroup) = (access, category) {
-                let why = "data access is not read: threads that share data block each other; declare it as blocking";
+                let why = "data access is not supported: threads that share data block each other; declare it as \
+                           blocking";
                 return Err(access[0].refuse(why));
             }
         }
@@ -397,7 +405,7 @@ impl<'t> Reader<'t> {
         let name = self.word("the name of a subcomponent")?;
         self.expect(":")?;
         if self.peek().is("refined") {
-            return Err(self.peek().refuse("refined to is not read"));
+            return Err(self.peek().refuse("refined to is not supported"));
         }
         let category = self.category()?;
         let classifier = match self.peek().kind {
@@ -410,7 +418,7 @@ impl<'t> Reader<'t> {
         };
         let next = self.peek();
         if next.is("[") && category != Category::Other {
-            return Err(next.refuse(format!("arrays are not read: {} is one", name.text)));
+            return Err(next.refuse(format!("arrays are not supported: {} is an array", name.text)));
         }
         if category == Category::Other {
             self.skip()?;
@@ -432,12 +440,13 @@ impl<'t> Reader<'t> {
             }
         }
         if self.peek().is("in") {
-            return Err(self
-                .peek()
-                .refuse(format!("in modes is not read: {} is not always there", name.text)));
+            return Err(self.peek().refuse(format!(
+                "in modes is not supported: {} does not always exist",
+                name.text
+            )));
         }
         if self.peek().is("(") {
-            return Err(self.peek().refuse("prototypes are not read"));
+            return Err(self.peek().refuse("prototypes are not supported"));
         }
         self.expect(";")?;
         Ok(Subcomponent {
@@ -498,7 +507,7 @@ impl<'t> Reader<'t> {
                     path.push(self.word("the name of a subcomponent")?.text.to_ascii_lowercase());
                 }
                 if self.peek().is("[") {
-                    return Err(self.peek().refuse("arrays are not read"));
+                    return Err(self.peek().refuse("arrays are not supported"));
                 }
                 to.push(path);
                 if !self.take(",") {
@@ -509,7 +518,7 @@ impl<'t> Reader<'t> {
         let name = name.to_ascii_lowercase();
         if self.peek().is("in") && is_read(&name) {
             return Err(self.peek().refuse(format!(
-                "in modes and in binding are not read: {name} would depend on them"
+                "in modes and in binding are not supported: {name} would depend on them"
             )));
         }
         self.skip()?;

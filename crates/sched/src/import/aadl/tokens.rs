@@ -85,7 +85,7 @@ pub(super) fn split(text: &str, at: usize, most: usize) -> Result<Vec<Token<'_>>
         let (token, after) = rest.split_at(length);
         if let Some(kind) = kind {
             if kind == Kind::Word && token.len() > LONGEST_WORD {
-                return Err(refuse("a name has 128 characters at most"));
+                return Err(refuse("a name can have at most 128 characters"));
             }
             if tokens.len() >= most {
                 return Err(refuse("the model is too large"));

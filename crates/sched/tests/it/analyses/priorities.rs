@@ -65,6 +65,6 @@ fn what_depends_on_the_order_is_refused_by_name() {
     assert!(refused(|task| task.blocking = 1).contains("b is blocked"));
     let full = TaskSet::fixed_priority([Task::periodic("a", 6, 9), Task::periodic("b", 6, 9)]);
     let told = optimal(&full).unwrap_err().to_string();
-    assert!(told.contains("none of a, b is in time as the least urgent"), "{told}");
+    assert!(told.contains("none of a, b meets its deadline as the least urgent"), "{told}");
     assert!(!Report::is_feasible(&analyse(&full)));
 }

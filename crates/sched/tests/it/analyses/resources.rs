@@ -216,5 +216,8 @@ fn sections_belong_to_the_thread_that_runs_them() {
     let blocked: Vec<u64> = schedule.tasks.tasks.iter().map(|task| task.blocking).collect();
     assert_eq!(blocked, [6, 0]);
     let refused = compute(Strategy::EDF).unwrap_err().to_string();
-    assert!(refused.contains("SRP and NPP are analysed with queues by deadline"), "{refused}");
+    assert!(
+        refused.contains("with queues by deadline, only SRP and NPP can be analysed"),
+        "{refused}"
+    );
 }

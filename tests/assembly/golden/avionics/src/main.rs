@@ -1,6 +1,6 @@
 //! Process "main" on node "cockpit" of the plan "avionics display", by `oxorb deploy static`.
 //!
-//! Change the plan and write it again: what is changed here is lost.
+//! Change the plan and write it again: changes in this file are lost.
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use oxorb::components::{Component, Container, Events, LifeCycleError, Navigation, Phase, Receptacles};
 
-/// Runs until the process is told to end.
+/// Runs until a signal ends the process.
 pub fn main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,

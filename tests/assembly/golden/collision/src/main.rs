@@ -1,6 +1,6 @@
 //! Process "main" on node "cockpit" of the plan "avionics display with collision warning", by `oxorb deploy static`.
 //!
-//! Change the plan and write it again: what is changed here is lost.
+//! Change the plan and write it again: changes in this file are lost.
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
@@ -11,7 +11,7 @@ use oxorb::components::{Component, Container, Events, LifeCycleError, Navigation
 use oxorb::poa::RtPolicies;
 use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
 
-/// Runs until the process is told to end.
+/// Runs until a signal ends the process.
 pub fn main() -> ExitCode {
     match serve() {
         Ok(()) => ExitCode::SUCCESS,

@@ -104,7 +104,7 @@ fn what_is_beyond_a_limit_names_its_setting() {
     refused(
         &three[..2],
         "processes",
-        "2 processes here, and 1 is the limit (NodeSettings::max_processes",
+        "2 processes here, but the limit is 1 (NodeSettings::max_processes",
     );
     let one = plan("one", &three[..1], &[]);
     let launched = scene.plans.launch(&one).unwrap();
@@ -144,7 +144,7 @@ fn a_manager_closes_after_its_last_plan() {
     waits.recv_timeout(LONG).unwrap();
     // The process would stop a further plan at once, so the manager refuses it.
     let error = scene.plans.launch(&plan("third", &[counter("c", "n")], &[])).unwrap_err();
-    assert!(error.reason.contains("the execution manager ends"), "{error}");
+    assert!(error.reason.contains("the execution manager is shutting down"), "{error}");
     // Without plans, the call returns at once.
     execution.close_after_last_plan();
 }

@@ -76,7 +76,7 @@ fn a_repository_answers_with_its_packages_or_with_exceptions() {
     assert!(matches!(again, exceptions::InstallPackageError::NameExists(_)), "{again}");
     repository.install_package("gps", "gps.cpk", true).unwrap();
     for (location, wanted) in [
-        ("broken.cpk", "no archive that can be read"),
+        ("broken.cpk", "the archive cannot be read"),
         ("/etc/passwd", "is not below the folder"),
         ("http://host/gps.cpk", "needs a checksum"),
         ("http://127.0.0.1:9/gps.cpk", "is not permitted here"),
@@ -130,5 +130,5 @@ fn a_repository_answers_with_its_packages_or_with_exceptions() {
         panic!("{events:?}");
     };
     assert_eq!(package, "gps");
-    assert!(reason.contains("no archive that can be read"), "{reason}");
+    assert!(reason.contains("the archive cannot be read"), "{reason}");
 }

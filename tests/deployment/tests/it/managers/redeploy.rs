@@ -105,7 +105,7 @@ fn a_change_that_fails_puts_the_plan_back() {
     );
     let error = scene.plans.redeploy(&wrong).unwrap_err();
     assert!(error.reason.contains("node south"), "{error}");
-    assert!(error.reason.contains("the plan as it was runs on"), "{error}");
+    assert!(error.reason.contains("the previous plan continues to run"), "{error}");
     let after = launched.manager.status().unwrap();
     assert!(all_run(&after), "{after:#?}");
     assert_eq!(after.len(), 4);
@@ -125,7 +125,7 @@ fn fails_and_is_put_back(change: impl Fn(&mut Plan)) {
     // The second attempt fails in the same way: the change is not recorded as done.
     for _ in 0..2 {
         let error = scene.plans.redeploy(&wrong).unwrap_err();
-        assert!(error.reason.contains("the plan as it was runs on"), "{error}");
+        assert!(error.reason.contains("the previous plan continues to run"), "{error}");
         let after = launched.manager.status().unwrap();
         assert_eq!(after.len(), 4, "{after:#?}");
         assert!(all_run(&after), "{after:#?}");
@@ -153,5 +153,5 @@ fn a_plan_that_does_not_run_cannot_be_changed() {
     let scene = Scene::new(&["north"]);
     let error = scene.plans.redeploy(&first()).unwrap_err();
     assert_eq!(error.name, "changing");
-    assert!(error.reason.contains("none is there"), "{error}");
+    assert!(error.reason.contains("there are none"), "{error}");
 }

@@ -137,7 +137,7 @@ fn plans_that_cannot_be_right_start_nothing() {
         &[counter("a", "n"), counter("b", "n"), reader("r", "n")],
         &[("r", "a"), ("r", "b")],
     );
-    fails(&scene, &two, "two", &["takes one connection"]);
+    fails(&scene, &two, "two", &["accepts one connection"]);
 }
 
 #[test]

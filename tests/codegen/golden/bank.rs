@@ -27,7 +27,7 @@ pub mod bank {
     }
 
     impl Overdrawn {
-        /// Its repository id.
+        /// Repository id of the exception.
         pub const REPOSITORY_ID: &'static str = "IDL:bank/Overdrawn:1.0";
     }
 
@@ -134,11 +134,11 @@ pub mod bank {
     /// IDL: `typedef bank::Statement`.
     pub type Statement = Vec<Booking>;
 
-    /// What belongs to [`Statement`].
+    /// Items that belong to [`Statement`].
     pub mod statement {
         use ::oxorb::__gen;
 
-        /// Its type code, which that of what it stands for does not name.
+        /// Returns the type code of the typedef, which type codes of the aliased type do not name.
         pub fn type_code() -> __gen::TypeCode {
             static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::alias(
                 "IDL:bank/Statement:1.0",
@@ -438,7 +438,7 @@ pub mod bank {
         }
     }
 
-    /// What belongs to [`Account`].
+    /// Items that belong to [`Account`].
     pub mod account {
         use ::oxorb::__gen;
         use __gen::{Decode as _, Encode as _, SystemException};
@@ -448,7 +448,7 @@ pub mod bank {
         pub enum WithdrawError {
             /// `bank::Overdrawn`.
             Overdrawn(super::Overdrawn),
-            /// Not a failure of the operation itself.
+            /// System exception: a failure outside the operation itself.
             System(SystemException),
         }
 
@@ -532,7 +532,7 @@ pub mod bank {
             }
         }
 
-        /// One descriptor for each operation.
+        /// Descriptors, one for each operation.
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
@@ -575,7 +575,7 @@ pub mod bank {
             }
         }
 
-        /// One function for each operation: reads, calls the servant, answers.
+        /// Functions, one for each operation, that read the request, call the servant and write the answer.
         #[doc(hidden)]
         pub mod serve {
             use ::oxorb::__gen;
@@ -798,11 +798,11 @@ pub mod bank {
         }
     }
 
-    /// What belongs to [`Savings`].
+    /// Items that belong to [`Savings`].
     pub mod savings {
         use ::oxorb::__gen;
 
-        /// One descriptor for each operation.
+        /// Descriptors, one for each operation.
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
@@ -844,7 +844,7 @@ pub mod bank {
             }
         }
 
-        /// One function for each operation: reads, calls the servant, answers.
+        /// Functions, one for each operation, that read the request, call the servant and write the answer.
         #[doc(hidden)]
         pub mod serve {
             use ::oxorb::__gen;

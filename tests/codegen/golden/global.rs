@@ -158,11 +158,11 @@ pub mod included {
         }
     }
 
-    /// What belongs to [`Base`].
+    /// Items that belong to [`Base`].
     pub mod base {
         use ::oxorb::__gen;
 
-        /// One descriptor for each operation.
+        /// Descriptors, one for each operation.
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
@@ -187,7 +187,7 @@ pub mod included {
             }
         }
 
-        /// One function for each operation: reads, calls the servant, answers.
+        /// Functions, one for each operation, that read the request, call the servant and write the answer.
         #[doc(hidden)]
         pub mod serve {
             use ::oxorb::__gen;
@@ -413,7 +413,7 @@ mod global_idl {
         }
     }
 
-    /// What belongs to [`Either`].
+    /// Items that belong to [`Either`].
     pub mod either {
         /// A label that selects `Right`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -473,7 +473,7 @@ mod global_idl {
     }
 
     impl Shy {
-        /// Its repository id.
+        /// Repository id of the exception.
         pub const REPOSITORY_ID: &'static str = "IDL:Shy:1.0";
     }
 
@@ -530,11 +530,11 @@ mod global_idl {
     /// IDL: `typedef Greetings`.
     pub type Greetings = Vec<Greeting>;
 
-    /// What belongs to [`Greetings`].
+    /// Items that belong to [`Greetings`].
     pub mod greetings {
         use ::oxorb::__gen;
 
-        /// Its type code, which that of what it stands for does not name.
+        /// Returns the type code of the typedef, which type codes of the aliased type do not name.
         pub fn type_code() -> __gen::TypeCode {
             static TYPE: __gen::LazyLock<__gen::TypeCode> = __gen::LazyLock::new(|| __gen::TypeCode::alias(
                 "IDL:Greetings:1.0",
@@ -663,11 +663,11 @@ mod global_idl {
         }
     }
 
-    /// What belongs to [`Forward`].
+    /// Items that belong to [`Forward`].
     pub mod forward {
         use ::oxorb::__gen;
 
-        /// One descriptor for each operation.
+        /// Descriptors, one for each operation.
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
@@ -692,7 +692,7 @@ mod global_idl {
             }
         }
 
-        /// One function for each operation: reads, calls the servant, answers.
+        /// Functions, one for each operation, that read the request, call the servant and write the answer.
         #[doc(hidden)]
         pub mod serve {
             use ::oxorb::__gen;
@@ -882,7 +882,7 @@ mod global_idl {
         }
     }
 
-    /// What belongs to [`Hello`].
+    /// Items that belong to [`Hello`].
     pub mod hello {
         use ::oxorb::__gen;
         use __gen::{Decode as _, Encode as _, SystemException};
@@ -892,7 +892,7 @@ mod global_idl {
         pub enum GreetError {
             /// `Shy`.
             Shy(super::Shy),
-            /// Not a failure of the operation itself.
+            /// System exception: a failure outside the operation itself.
             System(SystemException),
         }
 
@@ -981,7 +981,7 @@ mod global_idl {
             }
         }
 
-        /// One descriptor for each operation.
+        /// Descriptors, one for each operation.
         #[doc(hidden)]
         pub mod op {
             use ::oxorb::__gen::Op;
@@ -1008,7 +1008,7 @@ mod global_idl {
             }
         }
 
-        /// One function for each operation: reads, calls the servant, answers.
+        /// Functions, one for each operation, that read the request, call the servant and write the answer.
         #[doc(hidden)]
         pub mod serve {
             use ::oxorb::__gen;

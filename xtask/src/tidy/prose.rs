@@ -1,17 +1,14 @@
 //! Beginnings of summaries in doc comments: a subject or a verb, not a word that refers to something outside the
 //! sentence.
 //!
-//! Budgets may only fall. A crate that is not listed may have [`FEW`] weak summaries.
+//! Each crate may have [`FEW`] weak summaries.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::Finding;
 
-/// Maximum number of weak summaries, by crate.
-const BUDGETS: [(&str, usize); 1] = [("crates/idlgen", 9)];
-
-/// Maximum number of weak summaries of other crates.
+/// Maximum number of weak summaries of a crate.
 const FEW: usize = 3;
 
 /// Number of places in a finding.
@@ -107,26 +104,18 @@ pub(super) fn check(workspace: &Path, files: &[String]) -> Vec<Finding> {
             places.extend(weak(&text).map(|(line, begin)| format!("{file}:{line} \"{begin} …\"")));
         }
     }
-    let checked = crates.iter().filter_map(|(package, places)| {
-        let budget = BUDGETS.iter().find(|(of, _)| of == package);
-        check_crate(package, budget.map_or(FEW, |(_, most)| *most), places)
-    });
-    checked.collect()
+    crates.iter().filter_map(|(package, places)| check_crate(package, places)).collect()
 }
 
-fn check_crate(package: &str, budget: usize, places: &[String]) -> Option<Finding> {
+fn check_crate(package: &str, places: &[String]) -> Option<Finding> {
     let count = places.len();
-    if count > budget {
+    (count > FEW).then(|| {
         let what = format!(
-            "{count} summaries of doc comments begin with a pronoun or a fragment, and {budget} may. Name the subject, or \
-             begin with a verb (\"Returns …\"), here for example: {}",
+            "{count} summaries of doc comments begin with a pronoun or a fragment, but the limit is {FEW}. Name the \
+             subject, or begin with a verb (\"Returns …\"), here for example: {}",
             places[..count.min(PLACES)].join(", ")
         );
-        return Some(Finding::error(package, None, what));
-    }
-    (count < budget && budget > FEW).then(|| {
-        let what = format!("the budget of weak summaries, {budget}, can fall to {count}");
-        Finding::warning(package, what)
+        Finding::error(package, None, what)
     })
 }
 
@@ -172,13 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_budget_is_an_error_and_less_a_hint() {
-        let places: Vec<String> = (0..9).map(|line| format!("a.rs:{line}")).collect();
-        let more = check_crate("crates/a", 8, &places).unwrap();
+    fn more_than_a_few_are_an_error() {
+        let places: Vec<String> = (0..=FEW).map(|line| format!("a.rs:{line}")).collect();
+        let more = check_crate("crates/a", &places).unwrap();
         assert!(more.is_error && more.what.contains("a.rs:0"), "{more}");
-        assert_eq!(check_crate("crates/a", 9, &places), None);
-        assert!(!check_crate("crates/a", 10, &places).unwrap().is_error);
-        assert_eq!(check_crate("crates/a", FEW, &places[..1]), None);
+        assert_eq!(check_crate("crates/a", &places[..FEW]), None);
     }
 
     #[test]

@@ -29,15 +29,15 @@ impl Rust<'_> {
             pub struct #name(#integer);
             impl #name {
                 #(#flags)*
-                /// These bits, whatever they mean.
+                /// Creates a value from bits, including bits that no flag names.
                 pub const fn from_bits(bits: #integer) -> Self { Self(bits) }
-                /// All bits, those that no flag names too.
+                /// Returns all bits, including bits that no flag names.
                 pub const fn bits(self) -> #integer { self.0 }
-                /// Whether no flag is set.
+                /// Reports whether no flag is set.
                 pub const fn is_empty(self) -> bool { self.0 == 0 }
-                /// Whether all of these flags are set.
+                /// Reports whether all of the given flags are set.
                 pub const fn contains(self, flags: Self) -> bool { self.0 & flags.0 == flags.0 }
-                /// With these flags not set.
+                /// Returns the value without the given flags.
                 #[must_use]
                 pub const fn without(self, flags: Self) -> Self { Self(self.0 & !flags.0) }
             }

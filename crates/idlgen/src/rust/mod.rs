@@ -285,7 +285,7 @@ impl<'m> Rust<'m> {
         }
         let item = self.names.item(def.id);
         let name = types::ident(&item.inner);
-        let docs = docs::lines(&format!("What belongs to [`{}`].", item.name));
+        let docs = docs::lines(&format!("Items that belong to [`{}`].", item.name));
         let body = self.body(def, extra)?;
         Ok(Some(quote! {
             #docs

@@ -64,7 +64,7 @@ impl<'m> Rust<'m> {
         });
         let error = quote! {
             impl #name {
-                /// Its repository id.
+                /// Repository id of the exception.
                 pub const REPOSITORY_ID: &'static str = #id;
             }
             impl ::core::fmt::Display for #name {

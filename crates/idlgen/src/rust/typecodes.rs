@@ -44,7 +44,7 @@ impl Rust<'_> {
         let scope = self.scope(Some(def.id));
         let (r, body) = (&scope.runtime, self.lazy(&scope, def));
         quote! {
-            /// Its type code, which that of what it stands for does not name.
+            /// Returns the type code of the typedef, which type codes of the aliased type do not name.
             pub fn type_code() -> #r::TypeCode { #body }
         }
     }

@@ -107,7 +107,7 @@ impl<'m> Rust<'m> {
         let (r, option) = (&inner.runtime, inner.std("Option"));
         let name = ident(&self.names.item(def.id).behaviour);
         quote! {
-            /// How a state that implements the trait is seen as such.
+            /// Finder of the trait's implementation for a type of states.
             #[doc(hidden)]
             #[derive(Debug)]
             pub struct #name<T>(::core::marker::PhantomData<T>);
@@ -161,7 +161,7 @@ impl<'m> Rust<'m> {
         let item = self.names.item(def.id);
         let (name, operations) = (&item.name, ident(&item.operations));
         let docs = docs::lines(&format!(
-            "What a [`{name}`] does.\n\n\
+            "Behaviour of a [`{name}`].\n\n\
             For the application to implement, for [`{name}`] or the types derived from it, in the crate that includes this \
             code. A handle to such a value has these methods, too, and calls what the real type of the value implements, or \
             the nearest of its bases that does; if none does, `NO_IMPLEMENT`. Nothing is sent.\n\n\

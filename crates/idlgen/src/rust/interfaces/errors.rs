@@ -116,7 +116,7 @@ impl<'m> Rust<'m> {
             #[derive(Clone #equality)]
             pub enum #name {
                 #(#variant_docs #variants(#types),)*
-                /// Not a failure of the operation itself.
+                /// System exception: a failure outside the operation itself.
                 System(#system_exception),
             }
             #(impl #from<#types> for #name {

@@ -107,7 +107,7 @@ impl<'m> Rust<'m> {
             }
         });
         let docs = docs::lines(&format!(
-            "What implements the component [`{}`].\n\nIDL: `component {}`.",
+            "Executor of the component [`{}`].\n\nIDL: `component {}`.",
             item.name, def.scoped_name
         ));
         let executor_trait = quote! {
@@ -115,11 +115,11 @@ impl<'m> Rust<'m> {
             pub trait #executor: #(#bounds)+* {
                 #attributes
                 #(#ports_of_trait)*
-                /// Begins its life: no port is connected.
+                /// Begins the life of the component: no port is connected.
                 fn #set_session_context(&self, context: &#module::#installed) -> #result<(), #c::CcmException> {
                     Ok(())
                 }
-                /// Ends its configuration: attributes are set, ports connected.
+                /// Ends the configuration: attributes are set, and ports are connected.
                 fn #configuration_complete(
                     &self,
                     context: &#module::#configured,
@@ -134,7 +134,7 @@ impl<'m> Rust<'m> {
                 fn #passivate(&self, context: &#module::#context) -> #result<(), #c::CcmException> {
                     Ok(())
                 }
-                /// Ends its life.
+                /// Ends the life of the component.
                 fn #remove(&self, context: &#module::#installed) -> #result<(), #c::CcmException> {
                     Ok(())
                 }

@@ -133,13 +133,13 @@ impl<'m> Rust<'m> {
         let supports = supports.iter().map(|(def, _)| self.named(scope, def.id));
         let bounds = supports.chain([quote!(#send), quote!(#sync), quote!(Sized), quote!('static)]);
         let docs = docs::lines(&format!(
-            "What implements the home [`{}`].\n\nIDL: `home {}`.",
+            "Executor of the home [`{}`].\n\nIDL: `home {}`.",
             item.name, def.scoped_name
         ));
         let executor_trait = quote! {
             #docs
             pub trait #name: #(#bounds)+* {
-                /// What implements the components that it makes.
+                /// Executor of the components that the home creates.
                 type Component: #managed;
                 #create
                 #declared

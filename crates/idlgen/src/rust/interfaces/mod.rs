@@ -333,7 +333,7 @@ impl<'m> Rust<'m> {
             return TokenStream::new();
         }
         quote! {
-            /// One descriptor for each operation.
+            /// Descriptors, one for each operation.
             #[doc(hidden)]
             pub mod #module {
                 use #runtime::Op;

@@ -190,7 +190,7 @@ impl<'m> Rust<'m> {
         let functions: TokenStream = functions.collect();
         let imports = self.imports(&functions);
         quote! {
-            /// One function for each operation: reads, calls the servant, answers.
+            /// Functions, one for each operation, that read the request, call the servant and write the answer.
             #[doc(hidden)]
             pub mod #module { #imports #functions }
         }

@@ -84,7 +84,7 @@ pub(crate) fn run(args: Args) -> Done {
     match args.command {
         Some(Command::Http(args)) => http::run(*args),
         _ => Err(oxorb_terminal::output::because(
-            "this command was built without TLS: cargo install oxorb-cli --features tls, which takes a C compiler",
+            "this command was built without TLS: cargo install oxorb-cli --features tls, which requires a C compiler",
         )),
     }
 }

@@ -302,7 +302,10 @@ fn the_papers_simulation_runs_in_all_forms() {
         told.contains("constructed      holds  only MUF keeps every critical deadline"),
         "{told}"
     );
-    assert!(told.contains("constructed      fails  MUF misses the fewest deadlines, by number"), "{told}");
+    assert!(
+        told.contains("constructed      fails  MUF misses the fewest deadlines, by number"),
+        "{told}"
+    );
 }
 
 /// Compiles a program and returns its output.

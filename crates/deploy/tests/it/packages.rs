@@ -122,7 +122,9 @@ fn a_part_is_placed_with_all_that_is_in_it() {
     assembly.nodes.insert("slow/gps".to_owned(), "wing".to_owned());
     let told = nodes(&assembly).unwrap_err().to_string();
     assert!(
-        told.contains("sensing.toml: its parts have the constraint SameNodeSameProcess, but the chosen nodes"),
+        told.contains(
+            "sensing.toml: its parts have the constraint SameNodeSameProcess, but the chosen nodes"
+        ),
         "{told}"
     );
     let told = nodes(&Assembly::default()).unwrap_err().to_string();

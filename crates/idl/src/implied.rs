@@ -43,10 +43,8 @@ pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> H
             exports: answers(interface, holder),
             ..Interface::default()
         };
-        let doc = format!(
-            "What answers to asynchronous calls of `{}` are handed to.",
-            model.def(id).name
-        );
+        let doc =
+            format!("Handler of the answers to asynchronous calls of `{}`.", model.def(id).name);
         let parent = model.def(id).parent;
         let name = names.handler(parent, &model.def(id).name);
         let handler = beside(model, id, name, parent, doc, DefKind::Interface(handler));

@@ -394,7 +394,7 @@ pub fn read(source: impl io::Read) -> io::Result<Vec<u8>> {
 }
 
 fn too_large() -> io::Error {
-    let text = "this is longer than 64 MiB, the largest source that is read";
+    let text = "this is longer than 64 MiB, the limit of a source";
     io::Error::new(io::ErrorKind::InvalidData, text)
 }
 

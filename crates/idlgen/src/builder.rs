@@ -310,7 +310,7 @@ impl Builder {
             let target = folder.join(stem).with_extension("rs");
             if generated.files.contains(&target) {
                 return Err(Error::Setup(format!(
-                    "two IDL files would become {}; give them to two builders with different `out_dir`, or join them",
+                    "two IDL files would become {}; use two builders with different `out_dir`, or join the files",
                     target.display()
                 )));
             }
@@ -351,25 +351,25 @@ impl Builder {
         let mut mark = |name: &str| compiled.model.mark_mutating(name);
         if let Some(name) = self.mutating.iter().find(|name| !mark(name)) {
             return Err(Error::Setup(format!(
-                "`{name}` shall be mutating, but {} has no operation of a valuetype of that name",
+                "`{name}` is requested as mutating, but {} has no operation of a valuetype with this name",
                 files[0].display()
             )));
         }
         if let Some(name) = unknown(&compiled.model, &self.marshalling) {
             return Err(Error::Setup(format!(
-                "`{name}` shall be interpreted, but {} defines nothing of that name",
+                "`{name}` is requested as interpreted, but {} defines nothing with this name",
                 files[0].display()
             )));
         }
         if let Some(name) = self.extra.unknown(&compiled.model) {
             return Err(Error::Setup(format!(
-                "`{name}` shall be asynchronous, but {} defines nothing of that name",
+                "`{name}` is requested as asynchronous, but {} defines nothing with this name",
                 files[0].display()
             )));
         }
         if let Some(name) = self.extra.unknown_oneway(&compiled.model) {
             return Err(Error::Setup(format!(
-                "`{name}` shall be fallible, but {} has no module, interface or oneway operation of that name",
+                "`{name}` is requested as fallible, but {} has no module, interface or oneway operation with this name",
                 files[0].display()
             )));
         }
@@ -510,10 +510,11 @@ impl Problem for Component {
         let (kind, name) = (self.kind, &self.scoped_name);
         match self.equivalent {
             true => format!(
-                "{kind} `{name}` becomes the interfaces that clients see; no executor is made for it"
+                "{kind} `{name}` becomes the interfaces that clients see; no executor is generated for it"
             ),
             false => format!(
-                "no Rust is made for {kind} `{name}`: the module `Components` here lacks what it needs"
+                "no Rust is generated for {kind} `{name}`: the included module `Components` lacks declarations that it \
+                 needs"
             ),
         }
     }
@@ -522,7 +523,7 @@ impl Problem for Component {
         Some(match self.equivalent {
             true => "`oxorb idl show --equivalent` prints these interfaces; `Builder::executors(true)` makes executors"
                 .to_owned(),
-            false => "include `Components.idl`; as a type it is `Object` now".to_owned(),
+            false => "include `Components.idl`; without it, the type is treated as `Object`".to_owned(),
         })
     }
 }
@@ -563,7 +564,7 @@ impl Problem for Unreachable {
     }
 
     fn message(&self) -> String {
-        format!("`{}` is left out: a native type among its parameters cannot be sent", self.call)
+        format!("`{}` is omitted: a native type among its parameters cannot be sent", self.call)
     }
 
     fn help(&self) -> Option<String> {

@@ -27,11 +27,9 @@ pub(crate) fn table(model: &Model) -> String {
         }
     }
     format!(
-        "\n/// What `@rt(...)` says of operations, for `oxorb_sched::annotation::declare`.\n\
-         pub mod rt_infos {{\n    \
-         /// Operations, each with the parameters of its annotation.\n    \
-         #[rustfmt::skip]\n    \
-         pub const RT_INFOS: &[(&str, &[(&str, &str)])] = &[\n{rows}    ];\n}}\n"
+        "\n/// Parameters of the `@rt(...)` annotations of operations, for `oxorb_sched::annotation::declare`.\n\
+         pub mod rt_infos {{\n    /// Operations, each with the parameters of its annotation.\n    \
+         #[rustfmt::skip]\n    pub const RT_INFOS: &[(&str, &[(&str, &str)])] = &[\n{rows}    ];\n}}\n"
     )
 }
 

@@ -240,7 +240,7 @@ impl fmt::Display for Error {
             Self::Protocol(protocol) => {
                 write!(
                     f,
-                    "the protocol \"{}\" is not spoken here; write iiop:<host>:<port> or rir:",
+                    "the protocol \"{}\" is not supported; write iiop:<host>:<port> or rir:",
                     Printable(protocol)
                 )
             }
@@ -295,18 +295,18 @@ fn parse_address(text: &str) -> Result<Address, Error> {
 fn parse_place(text: &str) -> Result<Address, &'static str> {
     let (version, place) = match text.split_once('@') {
         Some((version, place)) => {
-            (parse_version(version).ok_or("its version is not <major>.<minor>")?, place)
+            (parse_version(version).ok_or("its version must have the form <major>.<minor>")?, place)
         }
         None => (Version::V1_0, text),
     };
     if version.major != 1 {
-        return Err("only IIOP 1.x exists");
+        return Err("only IIOP 1.x is supported");
     }
     let (host, port) = match place.strip_prefix('[') {
         Some(bracketed) => split_bracketed(bracketed)?,
         None => match place.split_once(':') {
             Some((_, port)) if port.contains(':') => {
-                return Err("an IPv6 address must stand in brackets");
+                return Err("an IPv6 address must be in brackets");
             }
             Some((host, port)) => (host.to_owned(), Some(port)),
             None => (place.to_owned(), None),
@@ -317,12 +317,12 @@ fn parse_place(text: &str) -> Result<Address, &'static str> {
     }
     let never_in_a_host = |octet: u8| octet.is_ascii_control() || b" []@#".contains(&octet);
     if host.bytes().any(never_in_a_host) {
-        return Err("its host contains a character that no host name has");
+        return Err("its host contains a character that is not allowed in host names");
     }
     let port = match port {
         None | Some("") => DEFAULT_PORT,
         Some(digits) => {
-            number(digits).filter(|&port| port != 0).ok_or("its port is not 1 to 65535")?
+            number(digits).filter(|&port| port != 0).ok_or("its port must be from 1 to 65535")?
         }
     };
     Ok(Address { version, endpoint: IiopEndpoint { host, port } })

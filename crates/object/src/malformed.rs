@@ -76,7 +76,7 @@ impl fmt::Display for Malformed {
             ),
             Self::Cdr(error) => write!(f, "a field is malformed: {error}"),
             Self::NoObjectKey { tag } => {
-                write!(f, "the profile with tag {tag:#x} holds no object key")
+                write!(f, "the profile with tag {tag:#x} contains no object key")
             }
             Self::Profile { tag } => write!(f, "the profile with tag {tag:#x} is malformed"),
         }

@@ -108,7 +108,7 @@ impl fmt::Display for Explained {
         if let Some(cause) = explain(minor, kind) {
             write!(f, ": {cause}")?;
         } else if is_unassigned(minor, kind) {
-            write!(f, ": the OMG has assigned no such code to {kind}")?;
+            write!(f, ": the OMG has not assigned this code to {kind}")?;
         } else if let Some((place, errno)) = explain_tao(minor) {
             write!(f, ": {place}, {errno}")?;
         }
@@ -119,7 +119,7 @@ impl fmt::Display for Explained {
 const VENDOR_MASK: u32 = 0xffff_f000;
 
 const TAO_PLACES: [&str; 22] = [
-    "no place given",
+    "no place stated",
     "while following a location forward",
     "while sending a request",
     "POA manager discarding",
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(shown(K::Internal, IBM[1] | 3), "IBM 3");
         assert_eq!(
             shown(K::NoResponse, OMG | 99),
-            "OMG 99: the OMG has assigned no such code to NO_RESPONSE"
+            "OMG 99: the OMG has not assigned this code to NO_RESPONSE"
         );
         assert_eq!(shown(K::Marshal, 0x1234_5678), "0x12345678");
         assert_eq!(shown(K::Transient, OMG | 2), "OMG 2: no usable profile in the reference");

@@ -66,7 +66,7 @@ pub struct TooMany {
 
 impl fmt::Display for TooMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the list has {} items, and may have {} at most", self.given, self.most)
+        write!(f, "the list has {} items, but can have at most {}", self.given, self.most)
     }
 }
 
@@ -368,7 +368,7 @@ mod tests {
         }
         assert_eq!(
             PriorityBands::new(&[PriorityBand::default(); 17]).map_err(|error| error.to_string()),
-            Err("the list has 17 items, and may have 16 at most".to_owned())
+            Err("the list has 17 items, but can have at most 16".to_owned())
         );
         let mut many = whole;
         many[7] = 17;

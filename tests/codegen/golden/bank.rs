@@ -443,7 +443,7 @@ pub mod bank {
         use ::oxorb::__gen;
         use __gen::{Decode as _, Encode as _, SystemException};
 
-        /// Why `withdraw` failed.
+        /// Error of `withdraw`.
         #[derive(Clone, PartialEq)]
         pub enum WithdrawError {
             /// `bank::Overdrawn`.

@@ -334,7 +334,7 @@ mod global_idl {
         Left(String),
         /// `case 2`, `case 3`: `right`.
         Right(either::RightLabel, i32),
-        /// Any value that no case names; nothing follows it.
+        /// Any value without a case; no member follows.
         Other(either::OtherLabel),
     }
 
@@ -887,7 +887,7 @@ mod global_idl {
         use ::oxorb::__gen;
         use __gen::{Decode as _, Encode as _, SystemException};
 
-        /// Why `greet` failed.
+        /// Error of `greet`.
         #[derive(Clone, PartialEq)]
         pub enum GreetError {
             /// `Shy`.

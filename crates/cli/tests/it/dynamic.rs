@@ -356,7 +356,7 @@ fn wrong_arguments_are_named() {
         (&["greet", "x", "gold"], "args[1] (sort): gold is none of savings, checking"),
         (
             &["grow", r#"{"v": 1, "kids": [{"v": "x", "kids": []}]}"#],
-            "args[0].kids[0].v: expected a whole number",
+            "args[0].kids[0].v: expected an integer",
         ),
         (&["grow", r#"{"v": 1}"#], "args[0] (t): member kids is missing"),
         (&["scan", "*", "1", "1"], "args[0] (data): this is not base64"),
@@ -495,7 +495,7 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
     for (script, why) in [
         ("[operations.fly]", "operations.fly: bank::Account has no such operation"),
         ("[attributes]\nweight = 1", "attributes.weight: bank::Account has no such attribute"),
-        ("[attributes]\nbalance = \"x\"", "attributes.balance: expected a whole number"),
+        ("[attributes]\nbalance = \"x\"", "attributes.balance: expected an integer"),
         (
             "[operations.withdraw]\nreturns = true",
             "operations.withdraw[0].returns: expected a number",
@@ -626,7 +626,7 @@ returns = "$p"
         (["greet", r#"{"name": "A"}"#], "args[0] (who): member partner is missing"),
         (
             ["greet", r#"{"name": "A", "partner": {"$ref": 3}}"#],
-            "args[0].partner: no value with \"$id\": 3 stands before this place or around it",
+            "args[0].partner: no earlier or enclosing value has \"$id\": 3",
         ),
         (
             ["greet", r#"{"name": "A", "age": 1, "partner": null}"#],

@@ -57,7 +57,7 @@ fn settings_say_what_is_logged_and_where() {
     let (child, address) = serve(&["-ORBLogFile", &path]);
     break_protocol(&address, 1);
     let begun = Instant::now();
-    while !std::fs::read_to_string(&file).is_ok_and(|text| text.contains("broke the protocol")) {
+    while !std::fs::read_to_string(&file).is_ok_and(|text| text.contains("violated the protocol")) {
         assert!(begun.elapsed() < Duration::from_secs(20), "no line in {path}");
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -314,7 +314,7 @@ fn limits_are_settings() {
     let server = Server::start(&["--in-memory", "--max-bindings", "1", "--max-name", "4"]);
     server.good(&["bind", "a", NOBODY]);
     let why = server.bad(&["bind", "b", NOBODY]);
-    assert!(why.contains("holds as many bindings"), "{why}");
+    assert!(why.contains("has the maximum number of bindings"), "{why}");
     let why = server.bad(&["resolve", "abcde"]);
     assert!(why.contains("more components or octets"), "{why}");
 }

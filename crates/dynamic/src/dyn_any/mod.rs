@@ -100,7 +100,7 @@ impl DynAny<'static> {
         let whole = Self::from_any(any)?;
         match value::truncated(&whole.value()) {
             None => Ok(whole),
-            Some(id) => Err(DynAnyError::MustTruncate(format!("{id} is not known"))),
+            Some(id) => Err(DynAnyError::MustTruncate(format!("{id} is unknown"))),
         }
     }
 

@@ -123,7 +123,7 @@ impl DynAny<'_> {
         let mut places = filled.parts();
         if places.len() != members.len() {
             let (there, given) = (places.len(), members.len());
-            let what = format!("there are {there} members, not {given}");
+            let what = format!("the type has {there} members, not {given}");
             return Err(DynAnyError::InvalidValue(what));
         }
         for ((known, place), (name, value)) in places.iter_mut().zip(members) {

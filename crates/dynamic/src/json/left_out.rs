@@ -77,7 +77,7 @@ impl Reader<'_> {
             return Err(too_large());
         }
         let fields = ty.members().map(|member| {
-            let value = self.fill_member(ty, member, "it is missing", levels)?;
+            let value = self.fill_member(ty, member, "the member is missing", levels)?;
             let name = member.name.clone();
             Ok(Field { name, value })
         });
@@ -96,6 +96,6 @@ fn parts(value: &Dynamic) -> usize {
 
 fn too_large() -> JsonError {
     JsonError::new(format!(
-        "what is left out has more than {MOST} parts or {MAX_DEPTH} levels: write it out"
+        "the omitted members have more than {MOST} values or {MAX_DEPTH} levels: write them explicitly"
     ))
 }

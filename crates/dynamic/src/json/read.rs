@@ -199,7 +199,7 @@ fn read_union(
         object.keys().find(|name| !["discriminator", "member"].contains(&name.as_str()))
     {
         return Err(JsonError::new(format!(
-            "a union has a discriminator and a member, and nothing called {name}"
+            "a union can have only a discriminator and a member, not {name}"
         )));
     }
     let member = match (member, object.get("member")) {
@@ -275,7 +275,7 @@ fn any(json: &Value, names: &dyn Names) -> Result<Any, JsonError> {
     };
     let wrong = || {
         JsonError::new(
-            "an any is {\"type\": ..., \"value\": ...}, or a plain boolean, number or string",
+            "an any must be {\"type\": ..., \"value\": ...}, or a plain boolean, number or string",
         )
     };
     let object = match json {
@@ -330,12 +330,12 @@ fn integer(json: &Value, low: i128, high: i128, ty: &str) -> Result<i128, JsonEr
             (Some(value), _) => value.into(),
             (_, Some(value)) => value.into(),
             _ => {
-                return Err(JsonError::new(format!("expected a whole number, found {number}")));
+                return Err(JsonError::new(format!("expected an integer, found {number}")));
             }
         },
         Value::String(text) if wide => text
             .parse()
-            .map_err(|_| JsonError::new(format!("expected a whole number, found {text:?}")))?,
+            .map_err(|_| JsonError::new(format!("expected an integer, found {text:?}")))?,
         other => return Err(unlike("a number", other)),
     };
     if value < low || value > high {

@@ -288,7 +288,7 @@ pub fn type_from_json(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonE
     if ty.is_complete() {
         Ok(ty)
     } else {
-        Err(JsonError::new("it contains itself, or a type that is not there"))
+        Err(JsonError::new("it contains itself, or a type that does not exist"))
     }
 }
 
@@ -311,7 +311,7 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
             .as_u64()
             .and_then(|number| u32::try_from(number).ok())
             .map(Some)
-            .ok_or_else(|| JsonError::new("expected a whole number").within(field)),
+            .ok_or_else(|| JsonError::new("expected an integer").within(field)),
     };
     Ok(match kind {
         "recursive" => TypeCode::recursive(id()?),
@@ -401,8 +401,8 @@ fn members<'j>(
             Some(label) => {
                 let signed = label.as_i64().map(i128::from);
                 let value = signed.or_else(|| label.as_u64().map(i128::from));
-                let value =
-                    value.ok_or_else(|| JsonError::new("a label is a number or \"default\""))?;
+                let value = value
+                    .ok_or_else(|| JsonError::new("a label must be a number or \"default\""))?;
                 Some(Label::Value(value))
             }
         };

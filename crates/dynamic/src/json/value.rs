@@ -113,7 +113,7 @@ impl Reader<'_> {
         let is_mark = |name: &str| [ID, TYPE, TRUNCATED].contains(&name);
         if let Shape::ValueBox(content) = ty.shape() {
             let Some(json) = members.get(BOXED) else {
-                return Err(JsonError::new("what is in the box is missing: \"$value\""));
+                return Err(JsonError::new("the value in the box is missing: \"$value\""));
             };
             if let Some(name) = members.keys().find(|name| !is_mark(name) && *name != BOXED) {
                 return Err(JsonError::new(format!("there is no {name} in a box")));
@@ -151,13 +151,13 @@ impl Reader<'_> {
     fn earlier(&self, object: &Map<String, Value>) -> Result<Dynamic, JsonError> {
         let number = object.get(REF).unwrap_or(&Value::Null);
         if object.len() > 1 {
-            return Err(JsonError::new("a \"$ref\" stands alone"));
+            return Err(JsonError::new("a \"$ref\" must be the only member"));
         }
         match self.keys.get(&number.to_string()) {
             Some(key) => Ok(Dynamic::Indirection(key.clone())),
-            None => Err(JsonError::new(format!(
-                "no value with \"$id\": {number} stands before this place or around it"
-            ))),
+            None => {
+                Err(JsonError::new(format!("no earlier or enclosing value has \"$id\": {number}")))
+            }
         }
     }
 

@@ -78,9 +78,9 @@ fn numbers() {
         wrong(json!(70000), &TypeCode::SHORT),
         "70000 is outside the range of short, -32768 to 32767"
     );
-    assert_eq!(wrong(json!(1.5), &TypeCode::LONG), "expected a whole number, found 1.5");
+    assert_eq!(wrong(json!(1.5), &TypeCode::LONG), "expected an integer, found 1.5");
     assert_eq!(wrong(json!("1"), &TypeCode::LONG), "expected a number, found a string");
-    assert_eq!(wrong(json!("1e3"), &TypeCode::LONGLONG), "expected a whole number, found \"1e3\"");
+    assert_eq!(wrong(json!("1e3"), &TypeCode::LONGLONG), "expected an integer, found \"1e3\"");
     let above = "18446744073709551616 is outside the range of unsigned long long, 0 to 18446744073709551615";
     assert_eq!(wrong(json!("18446744073709551616"), &TypeCode::ULONGLONG), above);
 }
@@ -443,7 +443,7 @@ fn values() {
 
     let twice = json!({ "$id": 1, "id": 1, "extra": null, "next": { "$id": 1, "id": 2, "next": null, "extra": null } });
     assert_eq!(wrong(twice, &node()), "next.$id: another value has \"$id\": 1");
-    assert_eq!(wrong(json!({ "$ref": 1, "id": 1 }), &node()), "a \"$ref\" stands alone");
+    assert_eq!(wrong(json!({ "$ref": 1, "id": 1 }), &node()), "a \"$ref\" must be the only member");
     assert_eq!(
         wrong(json!({ "$type": 1 }), &node()),
         "$type: expected the name of a type, found a number"
@@ -700,7 +700,7 @@ fn plain_values_are_anys() {
     let refused = from_json(&json!([1]), &TypeCode::ANY, &Plain).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "an any is {\"type\": ..., \"value\": ...}, or a plain boolean, number or string"
+        "an any must be {\"type\": ..., \"value\": ...}, or a plain boolean, number or string"
     );
 }
 

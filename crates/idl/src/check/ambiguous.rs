@@ -27,6 +27,6 @@ impl Problem for Ambiguous {
 
     fn help(&self) -> Option<String> {
         let (name, _) = self.candidates.first()?;
-        Some(format!("say which one is meant, for example `::{name}`"))
+        Some(format!("write the full name, for example `::{name}`"))
     }
 }

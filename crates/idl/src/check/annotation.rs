@@ -61,7 +61,7 @@ impl Problem for AnnotationProblem {
     fn message(&self) -> String {
         match self {
             AnnotationProblem::NoValue { name } => format!("`@{name}` needs a value"),
-            AnnotationProblem::Misapplied { name, .. } => format!("`@{name}` means nothing here"),
+            AnnotationProblem::Misapplied { name, .. } => format!("`@{name}` has no meaning here"),
             AnnotationProblem::Vain { name, .. } => format!("`@{name}` has no effect"),
             AnnotationProblem::NoMember { annotation, member, .. } => {
                 format!("the annotation `@{annotation}` has no member `{member}`")
@@ -70,7 +70,7 @@ impl Problem for AnnotationProblem {
                 format!("`@{annotation}` does not set `{member}`, which has no default")
             }
             AnnotationProblem::DefinedTwice { name, .. } => {
-                format!("the annotation `@{name}` is defined already")
+                format!("the annotation `@{name}` is already defined")
             }
         }
     }

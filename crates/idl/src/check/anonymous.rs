@@ -51,7 +51,7 @@ impl Problem for Anonymous {
 
     fn label(&self) -> String {
         match self.deprecated {
-            true => "deprecated, and refused by some compilers".into(),
+            true => "deprecated, and rejected by some compilers".into(),
             false => "has no name".into(),
         }
     }

@@ -52,7 +52,7 @@ impl Problem for Bases {
             Bases::Incomplete { name, .. } => {
                 format!("`{name}` cannot be a base before it is defined")
             }
-            Bases::Twice { name, .. } => format!("`{name}` is a base twice"),
+            Bases::Twice { name, .. } => format!("the base `{name}` occurs twice"),
             Bases::AbstractFromConcrete { name, .. } => {
                 format!("an abstract interface cannot inherit from `{name}`, which is not abstract")
             }
@@ -60,7 +60,7 @@ impl Problem for Bases {
                 format!("only local interfaces can inherit from the local interface `{name}`")
             }
             Bases::TooMany { limit } => {
-                format!("this inherits from more than {limit} others")
+                format!("this inherits from more than {limit} other interfaces")
             }
             Bases::Clash { name, first, second } => {
                 format!("`{name}` would be inherited from both `{}` and `{}`", first.0, second.0)
@@ -71,8 +71,8 @@ impl Problem for Bases {
     fn related(&self) -> Vec<(Span, String)> {
         match self {
             Bases::TooMany { .. } => Vec::new(),
-            Bases::Incomplete { at, .. } => vec![(*at, "only announced here".into())],
-            Bases::Twice { at, .. } => vec![(*at, "named here already".into())],
+            Bases::Incomplete { at, .. } => vec![(*at, "only declared here".into())],
+            Bases::Twice { at, .. } => vec![(*at, "already named here".into())],
             Bases::AbstractFromConcrete { at, .. } | Bases::UnconstrainedFromLocal { at, .. } => {
                 vec![(*at, "declared here".into())]
             }
@@ -88,7 +88,7 @@ impl Problem for Bases {
             Bases::Incomplete { .. } => Some("move its definition before this one".into()),
             Bases::Twice { .. } => Some("name it once".into()),
             Bases::UnconstrainedFromLocal { .. } => {
-                Some("write `local interface`, if it need not be called from outside".into())
+                Some("write `local interface`, if other processes need not call it".into())
             }
             Bases::Clash { .. } => Some("rename one of them".into()),
             Bases::AbstractFromConcrete { .. } | Bases::TooMany { .. } => None,

@@ -68,9 +68,9 @@ impl Problem for BitProblem {
     fn message(&self) -> String {
         match self {
             BitProblem::Bound { found, .. } => format!("a bit bound cannot be {found}"),
-            BitProblem::Position { found, .. } => format!("a flag cannot stand at bit {found}"),
+            BitProblem::Position { found, .. } => format!("a flag cannot be at bit {found}"),
             BitProblem::PositionTwice { position, .. } => {
-                format!("two flags stand at bit {position}")
+                format!("two flags are at bit {position}")
             }
             BitProblem::Value { found, .. } => {
                 format!("an enumerator cannot have the value {found}")
@@ -84,8 +84,10 @@ impl Problem for BitProblem {
             BitProblem::TooWideForType { bits, ty } => {
                 format!("{bits} bits do not fit into `{ty}`")
             }
-            BitProblem::SecondBase => "a bitset has one base at most".into(),
-            BitProblem::TwoDefaults { .. } => "an enum has one `@default_literal` at most".into(),
+            BitProblem::SecondBase => "a bitset can have at most one base".into(),
+            BitProblem::TwoDefaults { .. } => {
+                "an enum can have at most one `@default_literal`".into()
+            }
         }
     }
 
@@ -95,7 +97,7 @@ impl Problem for BitProblem {
             BitProblem::Position { bound, .. } => format!("must be from 0 to {}", bound - 1),
             BitProblem::Value { most, .. } => format!("must be from 0 to {most}"),
             BitProblem::Width { .. } => "must be from 1 to 64".into(),
-            BitProblem::Total { .. } => "64 at most, those of bases counted".into(),
+            BitProblem::Total { .. } => "at most 64, including those of bases".into(),
             BitProblem::FieldType { .. } => "must be an integer type, `octet` or `boolean`".into(),
             _ => String::new(),
         }

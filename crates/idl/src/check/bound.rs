@@ -42,6 +42,7 @@ impl Problem for Bound {
     }
 
     fn help(&self) -> Option<String> {
-        (self.value == 0 && self.of != Bounded::Array).then(|| "for no bound at all omit it".into())
+        (self.value == 0 && self.of != Bounded::Array)
+            .then(|| "omit it for an unbounded type".into())
     }
 }

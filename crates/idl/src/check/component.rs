@@ -42,12 +42,12 @@ impl Problem for ComponentProblem {
 
     fn message(&self) -> String {
         match self {
-            ComponentProblem::SecondBase { what } => format!("{what} has one base at most"),
+            ComponentProblem::SecondBase { what } => format!("{what} can have at most one base"),
             ComponentProblem::Incomplete { name, .. } => {
-                format!("`{name}` is announced but not yet defined")
+                format!("`{name}` is declared but not yet defined")
             }
             ComponentProblem::PortInterface { found } => {
-                format!("a port is of an interface or `Object`, not of {found}")
+                format!("the type of a port must be an interface or `Object`, not {found}")
             }
             ComponentProblem::PrimaryKey { name, why, .. } => {
                 let why = match why {
@@ -66,7 +66,7 @@ impl Problem for ComponentProblem {
                 format!("the base manages `{base}`, from which `{manages}` does not inherit")
             }
             ComponentProblem::OtherKey { .. } => {
-                "a home has the primary key of its base, or one derived from it".into()
+                "a home must have the primary key of its base, or one derived from it".into()
             }
         }
     }

@@ -29,7 +29,7 @@ impl Problem for ContextName {
 
     fn help(&self) -> Option<String> {
         Some(
-            "a letter, then letters, digits, `.` and `_`; `*` at the end for all that begin so"
+            "a letter, then letters, digits, `.` and `_`; `*` at the end for all names with this beginning"
                 .into(),
         )
     }

@@ -27,6 +27,6 @@ impl Problem for ExceptionAsType {
     }
 
     fn help(&self) -> Option<String> {
-        Some("put what it carries into a struct, and use that in both places".into())
+        Some("put its members into a struct, and use the struct in both places".into())
     }
 }

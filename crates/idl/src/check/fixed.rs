@@ -31,9 +31,9 @@ impl Problem for Fixed {
         match self {
             Fixed::Digits { value } => format!("a fixed-point type cannot have {value} digits"),
             Fixed::Scale { value, digits } => {
-                format!("{value} of {digits} digits cannot stand behind the point")
+                format!("{value} of {digits} digits cannot be after the point")
             }
-            Fixed::NoShape => "this fixed-point type says nothing of its digits".into(),
+            Fixed::NoShape => "this fixed-point type does not state its digits".into(),
             Fixed::ShapeOfConstant => "the digits of a constant follow from its value".into(),
         }
     }
@@ -42,15 +42,17 @@ impl Problem for Fixed {
         match self {
             Fixed::Digits { .. } => "must be from 1 to 31".into(),
             Fixed::Scale { digits, .. } => format!("must be from 0 to {digits}"),
-            Fixed::NoShape => "only constants can be `fixed` and no more".into(),
-            Fixed::ShapeOfConstant => "must be `fixed` and no more".into(),
+            Fixed::NoShape => "only constants can have the type `fixed` without digits".into(),
+            Fixed::ShapeOfConstant => "must be `fixed` without digits".into(),
         }
     }
 
     fn help(&self) -> Option<String> {
         match self {
-            Fixed::NoShape => Some("write `fixed<digits, digits behind the point>`".into()),
-            Fixed::ShapeOfConstant => Some("write `const fixed`, or name the type before".into()),
+            Fixed::NoShape => Some("write `fixed<digits, digits after the point>`".into()),
+            Fixed::ShapeOfConstant => {
+                Some("write `const fixed`, or define a named type first".into())
+            }
             _ => None,
         }
     }

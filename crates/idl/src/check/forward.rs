@@ -41,31 +41,31 @@ impl Problem for Forward {
     fn message(&self) -> String {
         match self {
             Forward::NeverDefined { what, name } => {
-                format!("{what} `{name}` is announced but never defined")
+                format!("{what} `{name}` is declared but never defined")
             }
             Forward::InterfaceNeverDefined { name } => {
-                format!("interface `{name}` is announced but never defined")
+                format!("interface `{name}` is declared but never defined")
             }
             Forward::ValueNeverDefined { name } => {
-                format!("valuetype `{name}` is announced but never defined")
+                format!("valuetype `{name}` is declared but never defined")
             }
             Forward::Mismatch { name, announced, now, .. } => {
-                format!("`{name}` was announced as {announced}, and is {now} here")
+                format!("`{name}` was declared as {announced}, but is {now} here")
             }
             Forward::Prefix { name, .. } => {
-                format!("`{name}` was announced under another `#pragma prefix`")
+                format!("`{name}` was declared under another `#pragma prefix`")
             }
         }
     }
 
     fn label(&self) -> String {
         match self {
-            Forward::NeverDefined { .. } => "nothing can be known about its members".into(),
+            Forward::NeverDefined { .. } => "its members are unknown".into(),
             Forward::InterfaceNeverDefined { .. } => {
-                "references to it can be passed on, but not called".into()
+                "references to it can be passed, but not called".into()
             }
             Forward::ValueNeverDefined { .. } => {
-                "is taken for an abstract valuetype without operations".into()
+                "is treated as an abstract valuetype without operations".into()
             }
             Forward::Mismatch { now, .. } => format!("{now} here"),
             Forward::Prefix { now, .. } => prefix_here(now),
@@ -75,7 +75,7 @@ impl Problem for Forward {
     fn related(&self) -> Vec<(Span, String)> {
         match self {
             Forward::Mismatch { announced, at, .. } => {
-                vec![(*at, format!("announced as {announced}"))]
+                vec![(*at, format!("declared as {announced}"))]
             }
             Forward::Prefix { before, at, .. } => vec![(*at, prefix_here(before))],
             _ => Vec::new(),
@@ -85,7 +85,7 @@ impl Problem for Forward {
     fn help(&self) -> Option<String> {
         match self {
             Forward::NeverDefined { name, .. } => {
-                Some(format!("define `{name}` in the scope that announces it"))
+                Some(format!("define `{name}` in the scope that declares it"))
             }
             Forward::InterfaceNeverDefined { .. } | Forward::ValueNeverDefined { .. } => {
                 Some("define it, or include the file that does".into())

@@ -22,12 +22,12 @@ impl Problem for Incomplete {
     fn message(&self) -> String {
         match self.recursive {
             true => format!("`{}` would contain itself", self.name),
-            false => format!("`{}` is announced but not yet defined", self.name),
+            false => format!("`{}` is declared but not yet defined", self.name),
         }
     }
 
     fn label(&self) -> String {
-        "only a sequence of it can stand here".into()
+        "only a sequence of it is allowed here".into()
     }
 
     fn related(&self) -> Vec<(Span, String)> {

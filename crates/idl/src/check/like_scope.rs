@@ -28,9 +28,9 @@ impl Problem for LikeScope {
         let what = self.scope_what;
         let what = what.split_once(' ').map_or(what, |(_, what)| what);
         match self.name == self.scope {
-            true => format!("`{}` has the name of the {what} it stands in", self.name),
+            true => format!("`{}` has the name of the {what} that contains it", self.name),
             false => format!(
-                "`{}` differs from the {what} it stands in, `{}`, in case only",
+                "`{}` differs from the {what} that contains it, `{}`, only in case",
                 self.name, self.scope
             ),
         }
@@ -45,6 +45,6 @@ impl Problem for LikeScope {
     }
 
     fn help(&self) -> Option<String> {
-        (!self.lenient).then(|| "`--lenient named_like_scope` lets it pass".into())
+        (!self.lenient).then(|| "`--lenient named_like_scope` allows it".into())
     }
 }

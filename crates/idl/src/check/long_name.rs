@@ -15,7 +15,7 @@ impl Problem for LongName {
     }
 
     fn message(&self) -> String {
-        format!("a scoped name has at most {MAX_NAME} octets, this one has {}", self.octets)
+        format!("a scoped name can have at most {MAX_NAME} octets, this one has {}", self.octets)
     }
 
     fn help(&self) -> Option<String> {

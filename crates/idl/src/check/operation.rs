@@ -38,14 +38,14 @@ impl Problem for Oneway {
 
     fn message(&self) -> String {
         match self {
-            Oneway::Returns(_) => "a oneway operation returns nothing".into(),
-            Oneway::Out(_) => "a oneway operation has only `in` parameters".into(),
-            Oneway::Raises(_) => "a oneway operation raises no exceptions".into(),
+            Oneway::Returns(_) => "a oneway operation cannot return a value".into(),
+            Oneway::Out(_) => "a oneway operation can have only `in` parameters".into(),
+            Oneway::Raises(_) => "a oneway operation cannot raise exceptions".into(),
         }
     }
 
     fn label(&self) -> String {
-        "no reply will come that could carry it".into()
+        "there is no reply that could contain it".into()
     }
 
     fn related(&self) -> Vec<(Span, String)> {

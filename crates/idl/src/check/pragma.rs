@@ -92,13 +92,13 @@ impl Problem for PragmaProblem {
     fn message(&self) -> String {
         match self {
             PragmaProblem::SecondId { name, id, .. } => {
-                format!("the repository id of `{name}` is set already, to `{id}`")
+                format!("the repository id of `{name}` is already set, to `{id}`")
             }
             PragmaProblem::VersionAfterId { name, .. } => {
                 format!("the version of `{name}` is part of the repository id that was set")
             }
             PragmaProblem::SecondVersion { name, version, .. } => {
-                format!("the version of `{name}` is set already, to {version}")
+                format!("the version of `{name}` is already set, to {version}")
             }
             PragmaProblem::ModulePrefix { name, .. } => {
                 format!("module `{name}` was opened before under another `#pragma prefix`")
@@ -113,14 +113,14 @@ impl Problem for PragmaProblem {
                 format!("`{text}` begins with a character that repository ids cannot begin with")
             }
             PragmaProblem::NoScope { name, found, .. } => {
-                format!("`{name}` is {found}, and nothing in it could have a prefix")
+                format!("`{name}` is {found}, which can contain nothing with a prefix")
             }
             PragmaProblem::SecondPrefix { name, prefix, .. } => {
-                format!("the prefix of `{name}` is set already, to \"{prefix}\"")
+                format!("the prefix of `{name}` is already set, to \"{prefix}\"")
             }
-            PragmaProblem::Import { name } => format!("nothing declares `{name}`"),
+            PragmaProblem::Import { name } => format!("`{name}` is not declared"),
             PragmaProblem::Long { octets } => format!(
-                "a repository id or prefix has at most {MAX_NAME} octets, this one has {octets}"
+                "a repository id or prefix can have at most {MAX_NAME} octets, this one has {octets}"
             ),
         }
     }
@@ -149,10 +149,10 @@ impl Problem for PragmaProblem {
     fn help(&self) -> Option<String> {
         match self {
             PragmaProblem::ModulePrefix { .. } => {
-                Some("other compilers may give what is declared here another repository id".into())
+                Some("other compilers may assign another repository id to this declaration".into())
             }
             PragmaProblem::Format { .. } => {
-                Some("they look like `IDL:omg.org/CORBA/Object:1.0`".into())
+                Some("they have a form such as `IDL:omg.org/CORBA/Object:1.0`".into())
             }
             PragmaProblem::Import { .. } => {
                 Some("`#include` the file that does; `import` alone finds nothing".into())

@@ -31,7 +31,7 @@ impl Problem for Redefined {
         }
         match name == earlier {
             true => format!("`{name}` is already the name of {what} here"),
-            false => format!("`{name}` differs from `{earlier}`, {what}, in case only"),
+            false => format!("`{name}` differs from `{earlier}`, {what}, only in case"),
         }
     }
 

@@ -30,7 +30,7 @@ impl Problem for StructBase {
 
     fn message(&self) -> String {
         match self {
-            StructBase::Second => "a struct has one base at most".into(),
+            StructBase::Second => "a struct can have at most one base".into(),
             StructBase::Incomplete { name, .. } => {
                 format!("`{name}` cannot be a base before it is defined")
             }
@@ -51,8 +51,8 @@ impl Problem for StructBase {
 
     fn help(&self) -> Option<String> {
         match self {
-            StructBase::Second => Some("make the other one a member".into()),
-            StructBase::Exception => Some("put what is common into a struct member".into()),
+            StructBase::Second => Some("make the other base a member".into()),
+            StructBase::Exception => Some("put the common members into a struct member".into()),
             _ => None,
         }
     }

@@ -88,19 +88,19 @@ impl Problem for Syntax {
             Syntax::UnmatchedBrace => "this `}` closes nothing".into(),
             Syntax::StraySemicolon => "this `;` ends nothing".into(),
             Syntax::Misplaced(keyword, place) => {
-                format!("`{}` cannot stand inside {place}", keyword.as_str())
+                format!("`{}` is not allowed inside {place}", keyword.as_str())
             }
             Syntax::ExpectedDefinition { found, .. } => {
                 format!("expected a definition, found {found}")
             }
             Syntax::Unclosed { name, .. } => format!("the `{{` of `{name}` is never closed"),
             Syntax::MemberWithoutType => "this member has a type or a name, but not both".into(),
-            Syntax::SecondUnionMember => "a union member has one name only".into(),
+            Syntax::SecondUnionMember => "a union member can have only one name".into(),
             Syntax::EmptyEnum => "an enum needs at least one enumerator".into(),
             Syntax::EmptyBitMask => "a bitmask needs at least one flag".into(),
             Syntax::TrailingComma => "the last enumerator is followed by a comma".into(),
             Syntax::RaisesOfSeveral => {
-                "attributes that raise exceptions are declared one by one".into()
+                "attributes that raise exceptions must be declared one by one".into()
             }
             Syntax::VoidAsType => "`void` is not a type; only operations can return it".into(),
             Syntax::DefinitionAsType(keyword) => {
@@ -136,18 +136,18 @@ impl Problem for Syntax {
             Syntax::Misplaced(_, "a module") => None,
             Syntax::Misplaced(_, place) => {
                 let what = place.split_once(' ').map_or(*place, |(_, what)| what);
-                Some(format!("close the {what} first, or move this before it"))
+                Some(format!("close the {what} first, or move this definition before it"))
             }
             Syntax::ExpectedDefinition { meant: Some(word), .. } => {
                 Some(format!("did you mean `{word}`?"))
             }
             Syntax::ExpectedDefinition { .. } => Some(
-                "files and modules hold modules, interfaces, types, constants and exceptions; \
-                 operations and attributes stand in interfaces"
+                "files and modules can contain modules, interfaces, types, constants and exceptions; operations and \
+                 attributes belong in interfaces"
                     .into(),
             ),
-            Syntax::SecondUnionMember => Some("give the other member a `case` of its own".into()),
-            Syntax::DefinitionAsType(_) => Some("define it before, and use its name here".into()),
+            Syntax::SecondUnionMember => Some("give the other member a separate `case`".into()),
+            Syntax::DefinitionAsType(_) => Some("define it first, and use its name here".into()),
             _ => None,
         }
     }

@@ -67,20 +67,20 @@ impl Problem for TemplateProblem {
                 format!("the parameter `{param}` is {wanted}, not {found}")
             }
             TemplateProblem::ParamTwice { name, .. } => {
-                format!("two parameters are called `{name}`")
+                format!("two parameters have the name `{name}`")
             }
             TemplateProblem::UnknownParam { name } => {
-                format!("no parameter before this one is called `{name}`")
+                format!("there is no earlier parameter `{name}`")
             }
             TemplateProblem::Direct { template, .. } => {
-                format!("what the template `{template}` holds exists in its instances only")
+                format!("the contents of the template `{template}` exist only in its instances")
             }
-            TemplateProblem::AliasOutside => "`alias` can only stand in a template module".into(),
+            TemplateProblem::AliasOutside => "`alias` is only allowed in a template module".into(),
             TemplateProblem::Itself { template, .. } => {
-                format!("the template `{template}` would hold itself")
+                format!("the template `{template}` would contain itself")
             }
             TemplateProblem::TooMany { limit } => {
-                format!("instances nest too deep, or make more than {limit} definitions")
+                format!("instances are nested too deeply, or make more than {limit} definitions")
             }
             TemplateProblem::TooLarge { limit } => {
                 format!("the instances of templates have more than {limit} octets in total")

@@ -44,8 +44,8 @@ impl Problem for Undeclared {
 
     fn label(&self) -> String {
         match &self.inside {
-            Some(_) => "not declared there, or only later".into(),
-            None => "not declared, or only later".into(),
+            Some(_) => "not declared there, or declared only later".into(),
+            None => "not declared, or declared only later".into(),
         }
     }
 

@@ -32,14 +32,14 @@ impl Problem for Union {
     fn message(&self) -> String {
         match self {
             Union::Discriminator { found } => {
-                format!("{found} cannot tell the members of a union apart")
+                format!("{found} cannot distinguish the members of a union")
             }
             Union::DuplicateLabel { value, .. } => {
                 format!("the label `{value}` selects two members")
             }
-            Union::TwoDefaults { .. } => "a union has one `default` at most".into(),
+            Union::TwoDefaults { .. } => "a union can have at most one `default`".into(),
             Union::SuperfluousDefault { discriminator, .. } => {
-                format!("every value of {discriminator} has a label already")
+                format!("every value of {discriminator} already has a label")
             }
         }
     }
@@ -66,7 +66,7 @@ impl Problem for Union {
     fn help(&self) -> Option<String> {
         match self {
             Union::SuperfluousDefault { lenient: false, .. } => {
-                Some("remove it, or let it pass by `--lenient superfluous_default`".into())
+                Some("remove it, or allow it with `--lenient superfluous_default`".into())
             }
             _ => None,
         }

@@ -30,7 +30,7 @@ impl Problem for UsedBefore {
         match self.name == self.used {
             true => format!("`{}` already means something else in this scope", self.name),
             false => format!(
-                "`{}` differs from `{}`, which was used in this scope, in case only",
+                "`{}` differs from `{}`, which was used in this scope, only in case",
                 self.name, self.used
             ),
         }
@@ -46,9 +46,10 @@ impl Problem for UsedBefore {
 
     fn help(&self) -> Option<String> {
         let mut help =
-            "choose another name, or write the name used before in full, from `::` on".to_owned();
+            "choose another name, or write the earlier use with its full name, beginning with `::`"
+                .to_owned();
         if let (Some(option), false) = (self.option, self.lenient) {
-            help += &format!("; `--lenient {option}` lets it pass, as some compilers do");
+            help += &format!("; `--lenient {option}` allows it, as some compilers do");
         }
         Some(help)
     }

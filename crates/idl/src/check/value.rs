@@ -60,13 +60,13 @@ impl Problem for ValueProblem {
     fn message(&self) -> String {
         match self {
             ValueProblem::BoxOfValue { name } => {
-                format!("a box cannot hold {name}, which is a value already")
+                format!("a box cannot contain {name}, which is already a valuetype")
             }
             ValueProblem::TruncatableCustom { name } => {
                 format!("the custom valuetype `{name}` cannot be truncated")
             }
             ValueProblem::TruncatableAbstract => {
-                "there is no base with state to truncate this to".into()
+                "there is no base with state to which this could be truncated".into()
             }
             ValueProblem::FromCustom { name, .. } => {
                 format!("only custom valuetypes can inherit from the custom valuetype `{name}`")
@@ -74,25 +74,27 @@ impl Problem for ValueProblem {
             ValueProblem::ConcreteNotFirst { name, .. } => {
                 format!("`{name}` has state, so it can only be the first base")
             }
-            ValueProblem::AbstractState => "an abstract valuetype has no state".into(),
+            ValueProblem::AbstractState => "an abstract valuetype cannot have state".into(),
             ValueProblem::AbstractFromConcrete { name, .. } => {
                 format!("an abstract valuetype cannot inherit from `{name}`, which has state")
             }
             ValueProblem::SupportsTwo { name, first } => {
-                format!("`{name}` and `{first}` are both not abstract; one such can be supported")
+                format!(
+                    "`{name}` and `{first}` are both not abstract; a valuetype can support only one such interface"
+                )
             }
             ValueProblem::SupportsUnrelated { name, inherited, .. } => format!(
-                "`{name}` does not inherit from `{inherited}`, which a base supports already"
+                "`{name}` does not inherit from `{inherited}`, which a base already supports"
             ),
-            ValueProblem::FactoryOut => "a factory has only `in` parameters".into(),
-            ValueProblem::AbstractFactory => "an abstract valuetype has no factories".into(),
+            ValueProblem::FactoryOut => "a factory can have only `in` parameters".into(),
+            ValueProblem::AbstractFactory => "an abstract valuetype cannot have factories".into(),
         }
     }
 
     fn label(&self) -> String {
         match self {
             ValueProblem::TruncatableCustom { .. } => {
-                "only its own code knows where its base ends".into()
+                "only the code of the application knows where its base ends".into()
             }
             ValueProblem::FactoryOut => "must be `in`".into(),
             _ => String::new(),

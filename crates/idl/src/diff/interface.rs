@@ -8,8 +8,8 @@ use std::collections::HashSet;
 impl<'m> Diff<'m> {
     pub(super) fn interface(&mut self, name: &str, was: &Interface, now: &Interface) {
         if was.kind != now.kind {
-            let what = "it is local or abstract in one of the two only".to_owned();
-            let why = "local references do not travel, abstract ones do with a mark";
+            let what = "it is local or abstract in only one of the two versions".to_owned();
+            let why = "local references are not sent, abstract ones are sent with a mark";
             self.add(name, Effect::Wire, what, why);
         }
         self.bases(name, "base", &was.bases, &now.bases);
@@ -26,7 +26,7 @@ impl<'m> Diff<'m> {
                     self.attribute(&export, old, new);
                 }
                 _ => {
-                    let what = format!("`{}` is gone", export_name(old));
+                    let what = format!("`{}` was removed", export_name(old));
                     let why = "old clients that call it get BAD_OPERATION";
                     self.add(&export, Effect::Wire, what, why);
                 }
@@ -36,7 +36,7 @@ impl<'m> Diff<'m> {
             if !before.contains_key(export_name(new)) {
                 let what = format!("`{}` is new", export_name(new));
                 let export = format!("{name}::{}", export_name(new));
-                let why = "servants have to implement it; old servers answer BAD_OPERATION";
+                let why = "servants must implement it; old servers answer BAD_OPERATION";
                 self.add(&export, Effect::Mapping, what, why);
             }
         }
@@ -50,7 +50,7 @@ impl<'m> Diff<'m> {
         };
         if list(was) != list(now) {
             let what = "its operations or attributes changed".to_owned();
-            let why = "they are called in the process only";
+            let why = "they are called only in the process";
             self.add(name, Effect::Mapping, what, why);
         }
     }
@@ -58,13 +58,13 @@ impl<'m> Diff<'m> {
     pub(super) fn bases(&mut self, name: &str, word: &str, was: &[DefId], now: &[DefId]) {
         let (gone, came) = self.gone_and_came(was, now);
         for base in gone {
-            let what = format!("the {word} `{base}` is gone");
-            let why = "old peers may use it as what it was";
+            let what = format!("the {word} `{base}` was removed");
+            let why = "old peers may still use it as the base";
             self.add(name, Effect::Wire, what, why);
         }
         for base in came {
             let what = format!("the {word} `{base}` is new");
-            let why = "whoever implements it has more to do";
+            let why = "implementations must implement more operations";
             self.add(name, Effect::Mapping, what, why);
         }
     }
@@ -84,22 +84,22 @@ impl<'m> Diff<'m> {
 
     fn operation(&mut self, name: &str, was: &Operation, now: &Operation) {
         if was.oneway != now.oneway {
-            let what = "it is oneway in one of the two only".to_owned();
-            self.add(name, Effect::Wire, what, "one side waits for a reply that never comes");
+            let what = "it is oneway in only one of the two versions".to_owned();
+            self.add(name, Effect::Wire, what, "one side waits for a reply that never arrives");
         }
         match (&was.returns, &now.returns) {
             (Some(was), Some(now)) => self.ty(name, "the result", was, now),
             (None, None) => {}
             _ => {
-                let what = "it returns something in one of the two only".to_owned();
-                self.add(name, Effect::Wire, what, "results travel first in the reply");
+                let what = "it returns a value in only one of the two versions".to_owned();
+                self.add(name, Effect::Wire, what, "results are first in the reply");
             }
         }
         let form = |count: usize| format!("{count} parameter{}", if count == 1 { "" } else { "s" });
         if was.params.len() != now.params.len() {
             let (before, after) = (form(was.params.len()), form(now.params.len()));
-            let what = format!("it had {before} and has {after} now");
-            self.add(name, Effect::Wire, what, "parameters travel in order, without names");
+            let what = format!("it had {before}, and now has {after}");
+            self.add(name, Effect::Wire, what, "parameters are sent in order, without names");
         }
         let moved = moved(
             was.params.iter().map(|param| &*param.name),
@@ -107,17 +107,17 @@ impl<'m> Diff<'m> {
         );
         for (old, new) in was.params.iter().zip(&now.params) {
             if old.direction != new.direction {
-                let what = format!("the parameter `{}` goes another way", old.name);
+                let what = format!("the direction of the parameter `{}` changed", old.name);
                 let why = "`in` is in the request, `out` in the reply";
                 self.add(name, Effect::Wire, what, why);
             }
             if old.name != new.name && moved(&old.name, &new.name) {
-                let what = format!("the parameter `{}` gave its place to `{}`", old.name, new.name);
-                let why = "parameters travel in order, without names";
+                let what = format!("the parameter `{}` was replaced by `{}`", old.name, new.name);
+                let why = "parameters are sent in order, without names";
                 self.add(name, Effect::Wire, what, why);
             } else if old.name != new.name && shape(self.old, &old.ty) == shape(self.new, &new.ty) {
-                let what = format!("the parameter `{}` is called `{}` now", old.name, new.name);
-                let why = "parameters travel in order, without names; mind their meaning";
+                let what = format!("the parameter `{}` was renamed to `{}`", old.name, new.name);
+                let why = "parameters are sent in order, without names; check their meaning";
                 self.add(name, Effect::Nothing, what, why);
             }
             let what = format!("the parameter `{}`", old.name);
@@ -126,19 +126,19 @@ impl<'m> Diff<'m> {
         self.raises(name, "it", &was.raises, &now.raises);
         if was.context != now.context {
             let what = "the context clause changed".to_owned();
-            self.add(name, Effect::Wire, what, "contexts travel behind the parameters");
+            self.add(name, Effect::Wire, what, "contexts are sent after the parameters");
         }
     }
 
     fn attribute(&mut self, name: &str, was: &Attribute, now: &Attribute) {
         match (was.readonly, now.readonly) {
             (false, true) => {
-                let what = "it is readonly now".to_owned();
+                let what = "it is now readonly".to_owned();
                 self.add(name, Effect::Wire, what, "old clients that set it get BAD_OPERATION");
             }
             (true, false) => {
-                let what = "it can be set now".to_owned();
-                let why = "servants have to implement that; old servers answer BAD_OPERATION";
+                let what = "it can now be set".to_owned();
+                let why = "servants must implement setting it; old servers answer BAD_OPERATION";
                 self.add(name, Effect::Mapping, what, why);
             }
             _ => {}
@@ -151,13 +151,13 @@ impl<'m> Diff<'m> {
     fn raises(&mut self, name: &str, what: &str, was: &[DefId], now: &[DefId]) {
         let (gone, came) = self.gone_and_came(was, now);
         for exception in came {
-            let text = format!("{what} may raise `{exception}` now");
-            let why = "old clients take it for UNKNOWN";
+            let text = format!("{what} may now raise `{exception}`");
+            let why = "old clients receive it as UNKNOWN";
             self.add(name, Effect::Wire, text, why);
         }
         for exception in gone {
-            let text = format!("{what} raises `{exception}` no more");
-            let why = "clients wait for it in vain; a server that still raises it sends UNKNOWN";
+            let text = format!("{what} no longer raises `{exception}`");
+            let why = "clients no longer receive it; a server that still raises it sends UNKNOWN";
             self.add(name, Effect::Mapping, text, why);
         }
     }

@@ -103,47 +103,49 @@ impl Diff<'_> {
     }
 
     fn gone(&mut self, def: &Def) {
-        let what = format!("the {} `{}` is gone", crate::show::kind(&def.kind), def.name);
+        let what = format!("the {} `{}` was removed", crate::show::kind(&def.kind), def.name);
         let (effect, why) = match def.kind {
             DefKind::Const(_) | DefKind::Native | DefKind::Module(_) => {
-                (Effect::Mapping, "nothing of it travels")
+                (Effect::Mapping, "nothing of it is sent")
             }
-            DefKind::Typedef(_) => (Effect::Mapping, "only what it names travels"),
-            _ => (Effect::Wire, "old peers may still send it or ask for it"),
+            DefKind::Typedef(_) => {
+                (Effect::Mapping, "only values of the types that it names are sent")
+            }
+            _ => (Effect::Wire, "old peers may still send or request it"),
         };
         self.add(&def.scoped_name, effect, what, why);
     }
 
     fn came(&mut self, def: &Def) {
         let what = format!("the {} `{}` is new", crate::show::kind(&def.kind), def.name);
-        self.add(&def.scoped_name, Effect::Nothing, what, "nobody used it before");
+        self.add(&def.scoped_name, Effect::Nothing, what, "no old peer uses it");
     }
 
     fn def(&mut self, was: &Def, now: &Def) {
         let name = &was.scoped_name;
         let (kind_was, kind_now) = (crate::show::kind(&was.kind), crate::show::kind(&now.kind));
         if kind_was != kind_now {
-            let what = format!("`{}` was of kind {kind_was} and is {kind_now} now", was.name);
-            self.add(name, Effect::Wire, what, "the two travel in different ways");
+            let what = format!("`{}` was of kind {kind_was}, and is now {kind_now}", was.name);
+            self.add(name, Effect::Wire, what, "the two are encoded differently");
             return;
         }
         if was.repository_id != now.repository_id && !matches!(was.kind, DefKind::Module(_)) {
             let (effect, why) = match was.kind {
-                DefKind::Const(_) | DefKind::Native => (Effect::Nothing, "it never travels"),
+                DefKind::Const(_) | DefKind::Native => (Effect::Nothing, "it is never sent"),
                 _ => (
                     Effect::Wire,
-                    "references, exceptions, values and type codes carry the repository id",
+                    "references, exceptions, values and type codes contain the repository id",
                 ),
             };
             let what = format!(
-                "the repository id was `{}` and is `{}` now",
+                "the repository id was `{}`, and is now `{}`",
                 was.repository_id, now.repository_id
             );
             self.add(name, effect, what, why);
         }
         if was.doc != now.doc {
             let what = "the comment changed".to_owned();
-            self.add(name, Effect::Nothing, what, "comments do not travel");
+            self.add(name, Effect::Nothing, what, "comments are not sent");
         }
         match (&was.kind, &now.kind) {
             (DefKind::Struct(was), DefKind::Struct(now))
@@ -165,7 +167,7 @@ impl Diff<'_> {
             _ => {
                 if print::one(self.old, was.id) != print::one(self.new, now.id) {
                     let what = format!("the {kind_was} `{}` changed", was.name);
-                    let why = "what it offers to old peers is not the same";
+                    let why = "its interface to old peers differs";
                     self.add(name, Effect::Wire, what, why);
                 }
             }

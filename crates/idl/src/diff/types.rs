@@ -12,14 +12,14 @@ impl Diff<'_> {
         let (was, now) = (text(self.old, was), text(self.new, now));
         if was_shape != now_shape {
             let what = match was == now {
-                true => format!("{what} is of `{was}`, which is another type now"),
-                false => format!("{what} was `{was}` and is `{now}` now"),
+                true => format!("{what} is of `{was}`, which is now a different type"),
+                false => format!("{what} was `{was}`, and is now `{now}`"),
             };
-            let why = "it has another form on the wire, or other bounds";
+            let why = "its encoding or its bounds differ";
             self.add(name, Effect::Wire, what, why);
         } else if was != now {
-            let what = format!("{what} was written `{was}` and is written `{now}` now");
-            let why = "another name for the same type; only type codes show it";
+            let what = format!("{what} was written `{was}`, and is now written `{now}`");
+            let why = "another name for the same type; only type codes differ";
             self.add(name, Effect::Mapping, what, why);
         }
     }
@@ -31,10 +31,10 @@ impl Diff<'_> {
             let member = format!("{name}::{}", was.name);
             if was.name != now.name {
                 let other = shape(self.old, &was.ty) != shape(self.new, &now.ty);
-                let what = format!("the member `{}` gave its place to `{}`", was.name, now.name);
+                let what = format!("the member `{}` was replaced by `{}`", was.name, now.name);
                 match other || moved(&was.name, &now.name) {
                     true => {
-                        let why = "members travel in order, without names";
+                        let why = "members are sent in order, without names";
                         self.add(&member, Effect::Wire, what, why);
                     }
                     false => {
@@ -46,14 +46,14 @@ impl Diff<'_> {
             }
             self.ty(&member, &format!("`{}`", was.name), &was.ty, &now.ty);
             if was.optional != now.optional {
-                let what = format!("`{}` is optional in one of the two only", was.name);
-                let why = "a boolean before it says whether it is there";
+                let what = format!("`{}` is optional in only one of the two versions", was.name);
+                let why = "a boolean before it states whether it is present";
                 self.add(&member, Effect::Wire, what, why);
             }
         }
         let common = was.len().min(now.len());
         for gone in &was[common..] {
-            let what = format!("the member `{}` is gone", gone.name);
+            let what = format!("the member `{}` was removed", gone.name);
             let member = format!("{name}::{}", gone.name);
             self.add(&member, Effect::Wire, what, "old peers expect it");
         }
@@ -74,7 +74,7 @@ impl Diff<'_> {
         for old in &was.cases {
             let member = format!("{name}::{}", old.field.name);
             let Some(new) = after.get(old.field.name.as_str()).copied() else {
-                let what = format!("the member `{}` is gone", old.field.name);
+                let what = format!("the member `{}` was removed", old.field.name);
                 self.add(&member, Effect::Wire, what, "old peers may still send it");
                 continue;
             };
@@ -82,8 +82,8 @@ impl Diff<'_> {
             self.ty(&member, &what, &old.field.ty, &new.field.ty);
             let (before, after) = (labels(self.old, old), labels(self.new, new));
             if before != after {
-                let what = format!("the labels were {before} and are {after} now");
-                self.add(&member, Effect::Wire, what, "labels say which member travels");
+                let what = format!("the labels were {before}, and are now {after}");
+                self.add(&member, Effect::Wire, what, "labels select the member that is sent");
             }
         }
         for new in &now.cases {
@@ -98,7 +98,7 @@ impl Diff<'_> {
     pub(super) fn enumeration(&mut self, name: &str, was: &Enum, now: &Enum) {
         if was.bit_bound != now.bit_bound {
             let what = "the bit bound changed".to_owned();
-            self.add(name, Effect::Wire, what, "it says how many octets travel");
+            self.add(name, Effect::Wire, what, "it determines how many octets are sent");
         }
         let (names_before, names) = (
             by_key(&was.enumerators, |one| &*one.name),
@@ -111,18 +111,18 @@ impl Diff<'_> {
             if let Some(new) = names.get(&*old.name) {
                 if new.value != old.value {
                     let (before, after) = (old.value, new.value);
-                    let what = format!("`{}` was {before} and is {after} now", old.name);
-                    self.add(&one, Effect::Wire, what, "the number travels, not the name");
+                    let what = format!("`{}` was {before}, and is now {after}", old.name);
+                    self.add(&one, Effect::Wire, what, "the number is sent, not the name");
                 }
                 continue;
             }
             match values.get(&old.value) {
                 Some(new) if !names_before.contains_key(&*new.name) => {
-                    let what = format!("`{}` is called `{}` now", old.name, new.name);
-                    self.add(&one, Effect::Mapping, what, "the number travels, not the name");
+                    let what = format!("`{}` was renamed to `{}`", old.name, new.name);
+                    self.add(&one, Effect::Mapping, what, "the number is sent, not the name");
                 }
                 _ => {
-                    let what = format!("`{}` is gone", old.name);
+                    let what = format!("`{}` was removed", old.name);
                     self.add(&one, Effect::Wire, what, "old peers may still send it");
                 }
             }
@@ -131,7 +131,7 @@ impl Diff<'_> {
             if !names_before.contains_key(&*new.name) && !values_before.contains_key(&new.value) {
                 let what = format!("`{}` is new", new.name);
                 let one = format!("{name}::{}", new.name);
-                self.add(&one, Effect::Wire, what, "old peers refuse the number");
+                self.add(&one, Effect::Wire, what, "old peers reject the number");
             }
         }
     }
@@ -140,25 +140,25 @@ impl Diff<'_> {
         let before = value_text(self.old, &was.value, Some(&was.ty));
         let after = value_text(self.new, &now.value, Some(&now.ty));
         if before != after {
-            let what = format!("it was {before} and is {after} now");
-            let why = "constants do not travel; mind what they are used for";
+            let what = format!("it was {before}, and is now {after}");
+            let why = "constants are not sent; check where they are used";
             self.add(name, Effect::Mapping, what, why);
         }
         let (before, after) = (text(self.old, &was.ty), text(self.new, &now.ty));
         if before != after {
-            let what = format!("it was a `{before}` and is a `{after}` now");
-            self.add(name, Effect::Mapping, what, "constants do not travel");
+            let what = format!("it was a `{before}`, and is now a `{after}`");
+            self.add(name, Effect::Mapping, what, "constants are not sent");
         }
     }
 
     pub(super) fn value_type(&mut self, name: &str, was: &ValueType, now: &ValueType) {
         if was.kind != now.kind {
-            let what = "it is custom or abstract in one of the two only".to_owned();
-            self.add(name, Effect::Wire, what, "its state travels in another way");
+            let what = "it is custom or abstract in only one of the two versions".to_owned();
+            self.add(name, Effect::Wire, what, "its state is encoded differently");
         }
         if was.truncatable != now.truncatable {
-            let what = "it is truncatable in one of the two only".to_owned();
-            let why = "receivers that do not know it may take it for its base, or not";
+            let what = "it is truncatable in only one of the two versions".to_owned();
+            let why = "receivers that do not know the type may or may not accept it as its base";
             self.add(name, Effect::Wire, what, why);
         }
         self.bases(name, "base", &was.bases, &now.bases);
@@ -170,9 +170,10 @@ impl Diff<'_> {
         self.fields(name, &was_fields, &now_fields);
         for (old, new) in was_state.iter().zip(&now_state) {
             if old.field.name == new.field.name && old.public != new.public {
-                let what = format!("`{}` is public in one of the two only", old.field.name);
+                let what =
+                    format!("`{}` is public in only one of the two versions", old.field.name);
                 let member = format!("{name}::{}", old.field.name);
-                let why = "both travel; source code may lose sight of it";
+                let why = "both are sent; source code may no longer have access to it";
                 self.add(&member, Effect::Mapping, what, why);
             }
         }

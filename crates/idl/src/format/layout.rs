@@ -235,7 +235,7 @@ impl Layout<'_, '_> {
         if self.bodies.depth >= MAX_DEPTH {
             return Err(error(
                 line,
-                "braces are nested deeper than 100 levels, more than the compiler takes",
+                "braces are nested deeper than 100 levels, the limit of the compiler",
             ));
         }
         self.space_before_brace();

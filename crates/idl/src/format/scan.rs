@@ -53,7 +53,8 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
         let joins = joint(rest);
         if joins > 0 {
             if joins_words(&source[..at], &rest[joins..]) {
-                groups.wrong(error(line, "a `\\` joins two lines in mid-word: join them first"))?;
+                groups
+                    .wrong(error(line, "a `\\` joins two lines within a word: join them first"))?;
             }
             // The logical line continues after the `\`, so `line_start` stays as it is: a `#` there starts no
             // directive.

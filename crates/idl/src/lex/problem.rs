@@ -90,27 +90,29 @@ impl Problem for LexProblem {
             TwoUnderscores { name } => format!("the name `{name}` starts with two underscores"),
             NoLetter { name } => format!("the name `{name}` does not start with a letter"),
             LongName { octets } => {
-                format!("a name has at most {MAX_NAME} octets, this one has {octets}")
+                format!("a name can have at most {MAX_NAME} octets, this one has {octets}")
             }
             KeywordCase { name, keyword, .. } => {
-                format!("the name `{name}` differs from the keyword `{keyword}` in case only")
+                format!("the name `{name}` differs from the keyword `{keyword}` only in case")
             }
-            BadDigit { digit, base } => format!("`{digit}` is no {} digit", base_name(*base)),
+            BadDigit { digit, base } => {
+                format!("`{digit}` is not a valid {} digit", base_name(*base))
+            }
             NoDigits { what } => format!("the {what} has no digits"),
             Suffix { suffix } => format!("`{suffix}` cannot follow a number"),
-            IntegerTooLarge => "this integer fits no IDL type".into(),
+            IntegerTooLarge => "this integer does not fit into any IDL type".into(),
             FloatTooLarge => "this number is too large for a `double`".into(),
             FixedTooLong { digits } => {
-                format!("a fixed-point literal has at most 31 digits, this one has {digits}")
+                format!("a fixed-point literal can have at most 31 digits, this one has {digits}")
             }
             BadEscape { escape } => format!("`{escape}` is not an escape sequence of IDL"),
             EscapeTooLarge => "this escape sequence is larger than one octet".into(),
-            WideEscape => "`\\u` stands only in wide literals".into(),
+            WideEscape => "`\\u` is only allowed in wide literals".into(),
             WideCharInNarrow(c) => format!("`{c}` does not fit into a `char`"),
             Surrogate => "this escape sequence is half a surrogate pair, not a character".into(),
             EmptyChar => "this character literal is empty".into(),
             LongChar { count } => {
-                format!("a character literal holds one character, this one {count}")
+                format!("a character literal must have one character, this one has {count}")
             }
             NulInString => "a string cannot contain the character NUL".into(),
             MixedStrings => "a wide and a narrow string cannot be joined".into(),
@@ -133,7 +135,7 @@ impl Problem for LexProblem {
             UnterminatedQuote { quote } => {
                 format!("close it with `{quote}` on the same line; neighbouring strings are joined")
             }
-            ForeignLetter { .. } => "names are made of A-Z, a-z, 0-9 and `_`".into(),
+            ForeignLetter { .. } => "names consist of A-Z, a-z, 0-9 and `_`".into(),
             LoneUnderscore | TwoUnderscores { .. } | NoLetter { .. } => {
                 "a name starts with a letter; one `_` before it only escapes a keyword".into()
             }
@@ -144,15 +146,15 @@ impl Problem for LexProblem {
             BadDigit { base: 8, .. } => {
                 "a number that starts with 0 is octal; drop the 0 for a decimal one".into()
             }
-            Suffix { .. } => "IDL literals carry no type suffix; only `d` marks fixed-point".into(),
+            Suffix { .. } => "IDL literals have no type suffixes; only `d` marks fixed-point".into(),
             BadEscape { .. } => {
-                "IDL knows \\n \\t \\v \\b \\r \\f \\a \\\\ \\? \\' \\\" \\ooo \\xhh, and \\uhhhh in wide literals"
+                "IDL supports \\n \\t \\v \\b \\r \\f \\a \\\\ \\? \\' \\\" \\ooo \\xhh, and \\uhhhh in wide literals"
                     .into()
             }
             WideEscape | WideCharInNarrow(_) => "write a wide literal: `L'..'` or `L\"..\"`".into(),
             Surrogate => "write the character itself".into(),
             LongChar { .. } => "write a string: `\"..\"`".into(),
-            MixedStrings => "write `L` before both or before none".into(),
+            MixedStrings => "write `L` before both or before neither".into(),
             _ => return None,
         })
     }

@@ -159,7 +159,7 @@ fn parameters(line: &mut impl Iterator<Item = Raw>) -> Result<MacroKind, &'stati
         } else if token.kind != RawKind::Word {
             return Err("a name is missing");
         } else if params.contains(&token.text) {
-            return Err("a name stands twice");
+            return Err("a name occurs twice");
         } else {
             params.push(token.text);
         }

@@ -106,10 +106,12 @@ impl Problem for PreProblem {
             TooMuchSource { limit } => format!("more than {limit} octets of source are read"),
             MacroName { directive } => format!("`#{directive}` needs the name of a macro"),
             MacroParameters { why } => format!("the parameters of this macro are malformed: {why}"),
-            MacroRedefined { name, .. } => format!("the macro `{name}` gets another meaning"),
+            MacroRedefined { name, .. } => {
+                format!("the macro `{name}` is redefined with another meaning")
+            }
             MacroPredefined { name } => format!("the macro `{name}` is predefined"),
             ArgumentCount { name, wanted, variadic, found, .. } => format!(
-                "the macro `{name}` takes {}{wanted} argument{}, here are {found}",
+                "the macro `{name}` takes {}{wanted} argument{}, but has {found} here",
                 if *variadic { "at least " } else { "" },
                 if *wanted == 1 { "" } else { "s" },
             ),
@@ -117,29 +119,28 @@ impl Problem for PreProblem {
                 format!("the arguments of the macro `{name}` never end")
             }
             ArgumentsUnterminated { name, directive: true } => {
-                format!("a directive stands among the arguments of the macro `{name}`")
+                format!("there is a directive among the arguments of the macro `{name}`")
             }
             ExpansionTooLarge { limit } => format!("macros expand to more than {limit} octets"),
             ExpansionTooDeep { limit } => {
                 format!("macro arguments are nested more than {limit} levels deep")
             }
             PasteInvalid { left, right } => {
-                format!("`##` joins `{left}` and `{right}` to something that is not a token")
+                format!("`##` joins `{left}` and `{right}` into something that is not a token")
             }
-            PasteAtEdge => "`##` stands between two tokens of a macro".into(),
-            StringizeWithoutParameter => "`#` in a macro needs a parameter behind it".into(),
+            PasteAtEdge => "`##` must be between two tokens of a macro".into(),
+            StringizeWithoutParameter => "`#` in a macro must be followed by a parameter".into(),
             UnterminatedCondition { directive } => format!("this `#{directive}` has no `#endif`"),
             StrayConditional { directive } => format!("this `#{directive}` has no `#if`"),
             AfterElse { directive, .. } => format!("`#{directive}` after `#else`"),
             BadCondition(problem) => problem.message(),
-            LineMalformed => "`#line` needs a line number and perhaps a file name".into(),
+            LineMalformed => "`#line` needs a line number, and can have a file name".into(),
             PragmaMalformed { name, .. } => format!("this `#pragma {name}` is malformed"),
-            PrefixUnquoted { prefix, .. } => format!("the prefix `{prefix}` stands without quotes"),
+            PrefixUnquoted { prefix, .. } => format!("the prefix `{prefix}` is not in quotes"),
             VersionMalformed { found } => format!("`{found}` is not a version"),
-            TrailingTokens { directive } => format!("what follows `#{directive}` is ignored"),
+            TrailingTokens { directive } => format!("the text after `#{directive}` is ignored"),
             BlanksInJoint => {
-                "this `\\` joins two lines, though blanks stand between it and the end of its line"
-                    .into()
+                "this `\\` joins two lines, although blanks follow it on its line".into()
             }
         }
     }
@@ -172,14 +173,14 @@ impl Problem for PreProblem {
             }
             IncludeMalformed => "write `#include \"file.idl\"` or `#include <file.idl>`".into(),
             IncludeNotFound { name, beside: true, .. } => {
-                format!("it lies beside this file: write `#include \"{name}\"`")
+                format!("the file is in the folder of this file: write `#include \"{name}\"`")
             }
             IncludeNotFound { searched, .. } => not_found_help(searched),
             IncludeTooDeep { .. } | TooManyIncludes { .. } => {
                 "guard each file with `#ifndef NAME`, `#define NAME`, `#endif`".into()
             }
             MacroRedefined { name, .. } => {
-                format!("put `#undef {name}` before it if that is meant")
+                format!("put `#undef {name}` before it if this is intended")
             }
             ArgumentsUnterminated { directive: false, .. } => "close them with `)`".into(),
             UnterminatedCondition { .. } => "add `#endif` where the condition ends".into(),
@@ -201,9 +202,9 @@ impl ConditionProblem {
         use ConditionProblem::*;
         match self {
             Missing => "the condition is not complete".into(),
-            Unexpected(token) => format!("`{token}` has no place in a condition here"),
+            Unexpected(token) => format!("`{token}` is not allowed here in a condition"),
             NotAnInteger(text) => {
-                format!("`{text}` is not an integer; conditions know no other numbers")
+                format!("`{text}` is not an integer; conditions support only integers")
             }
             NoClosing => "a `)` is missing in this condition".into(),
             DivisionByZero => "this condition divides by zero".into(),

@@ -278,10 +278,10 @@ const PLACES: &[(&str, &[Target], &str)] = &[
 
 /// Standard annotations that are not supported but would change behaviour, and the reason.
 const VAIN: &[(&str, &str)] = &[
-    ("appendable", "values travel in CORBA's encoding, which has no room for other members"),
-    ("mutable", "values travel in CORBA's encoding, which has no room for other members"),
-    ("must_understand", "CORBA's encoding has no members that could be left out"),
-    ("verbatim", "no text is put into the Rust"),
+    ("appendable", "values are sent in CORBA's encoding, which has no place for other members"),
+    ("mutable", "values are sent in CORBA's encoding, which has no place for other members"),
+    ("must_understand", "members cannot be omitted in CORBA's encoding"),
+    ("verbatim", "text is not copied into the Rust code"),
 ];
 
 fn standard<'t>(applied: &'t [ast::Annotation], name: &str) -> Option<&'t ast::Annotation> {

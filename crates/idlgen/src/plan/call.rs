@@ -157,7 +157,7 @@ fn args<'m>(model: &'m Model, params: &'m [Param]) -> Result<Vec<Arg<'m>>, NotYe
         }
         let borrowed = said(&param.annotations, "borrowed") == Some(true);
         if borrowed && param.direction != Direction::In {
-            let what = "`@borrowed` on what is no `in` parameter";
+            let what = "`@borrowed` outside `in` parameters";
             return Err(NotYet::new(what).at(param.span));
         }
         if borrowed && !is_viewable(model, &plan) {
@@ -196,8 +196,7 @@ fn is_in_place(annotations: &[Annotation]) -> bool {
 }
 
 fn not_in_place(span: Span) -> NotYet {
-    let what = "`@in_place` on what is no `in` or `out` parameter, return value or attribute of type \
-                `sequence<octet>`";
+    let what = "`@in_place` outside `in` and `out` parameters, return values and attributes of type `sequence<octet>`";
     NotYet::new(what).at(span)
 }
 

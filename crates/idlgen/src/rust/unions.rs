@@ -129,7 +129,7 @@ impl<'m> Rust<'m> {
                 value: None,
                 labels: &[],
                 takes_rest: true,
-                docs: docs::lines("Any value that no case names; nothing follows it."),
+                docs: docs::lines("Any value without a case; no member follows."),
             });
         }
         Ok(variants)

@@ -330,5 +330,5 @@ impl<'m> Rust<'m> {
 
 /// Returns the docs of a private member, which Rust cannot restrict to the implementation of its type.
 fn docs_of_private(doc: &str) -> String {
-    format!("{doc}\n\nPrivate in IDL: for the implementation of the type only.").trim().to_owned()
+    format!("{doc}\n\nPrivate in IDL: only for the implementation of the type.").trim().to_owned()
 }

@@ -209,8 +209,8 @@ impl<'m> Rust<'m> {
         let item = self.names.item(def.id);
         let (name, view) = (ident(&item.name), ident(&item.view));
         let docs = docs::lines(&format!(
-            "[`{}`] as a servant sees it in a `@borrowed` parameter: it lies in the message and in an arena of the thread, \
-             until the request ends.",
+            "View of a [`{}`] in a `@borrowed` parameter of a servant: it refers to the message and to an arena of the \
+             thread, until the request ends.",
             item.name
         ));
         let eq = Traits::of(self.model, def.id).eq.then(|| quote!(, Eq));

@@ -174,8 +174,8 @@ fn components_become_what_clients_see() {
     assert_eq!(
         warnings,
         [
-            "component `Shop` becomes the interfaces that clients see; no executor is made for it",
-            "home `Shops` becomes the interfaces that clients see; no executor is made for it",
+            "component `Shop` becomes the interfaces that clients see; no executor is generated for it",
+            "home `Shops` becomes the interfaces that clients see; no executor is generated for it",
         ]
     );
 }
@@ -235,7 +235,7 @@ fn what_is_not_there_cannot_be_interpreted() {
     let builder = folder.builder().file(folder.file("mixed.idl"));
     let error = refused(&builder.interpret("m::Nowhere"));
     assert!(
-        error.contains("`m::Nowhere` shall be interpreted, but") && error.contains("mixed.idl"),
+        error.contains("`m::Nowhere` is requested as interpreted, but") && error.contains("mixed.idl"),
         "{error}"
     );
 }
@@ -252,7 +252,7 @@ fn components_of_another_kind_become_a_warning() {
     let first = warnings.next().expect("one").problem.message();
     assert_eq!(
         first,
-        "no Rust is made for component `Shop`: the module `Components` here lacks what it needs"
+        "no Rust is generated for component `Shop`: the included module `Components` lacks declarations that it needs"
     );
 }
 
@@ -267,7 +267,7 @@ fn operations_that_nobody_can_call_become_a_warning() {
     let only: Vec<_> = generated.reports[0].diagnostics.iter().collect();
     assert_eq!(only.len(), 1);
     assert_eq!(only[0].problem.code().0, "W0992");
-    assert!(only[0].problem.message().contains("`Door::open` is left out"));
+    assert!(only[0].problem.message().contains("`Door::open` is omitted"));
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn operations_of_values_that_change_them() {
     assert!(marked.contains("fn spend(&mut self, some: i32)"));
     let error = refused(&builder.mutating("Purse::cents"));
     assert!(
-        error.contains("`Purse::cents` shall be mutating, but") && error.contains("purse.idl"),
+        error.contains("`Purse::cents` is requested as mutating, but") && error.contains("purse.idl"),
         "{error}"
     );
 }
@@ -325,7 +325,7 @@ fn oneways_whose_servants_may_fail() {
     assert!(all.contains("fn flush(&self) -> Result<(), SystemException>;"));
     assert!(all.contains("fn ping(&self);"));
     let error = refused(&builder.fallible_oneways("bank::Log::close"));
-    assert!(error.contains("`bank::Log::close` shall be fallible, but"), "{error}");
+    assert!(error.contains("`bank::Log::close` is requested as fallible, but"), "{error}");
 }
 
 #[test]

@@ -131,8 +131,8 @@ fn borrowed_are_in_parameters_whose_values_have_views() {
         assert_eq!(of(no), Ok(false), "{no}");
     }
     for (wrong, why) in [
-        ("@borrowed inout S p", "no `in` parameter"),
-        ("@borrowed out S p", "no `in` parameter"),
+        ("@borrowed inout S p", "outside `in` parameters"),
+        ("@borrowed out S p", "outside `in` parameters"),
         ("@borrowed in A p", "with an any"),
         ("@borrowed in R p", "reference"),
         ("@borrowed in J p", "reference"),
@@ -167,6 +167,6 @@ fn attributes_in_place_are_octets_and_nothing_else_may_be_marked() {
         "@in_place void f();",
     ] {
         let error = of(wrong).unwrap_err();
-        assert!(error.what.contains("return value or attribute"), "{wrong}: {error:?}");
+        assert!(error.what.contains("return values and attributes"), "{wrong}: {error:?}");
     }
 }

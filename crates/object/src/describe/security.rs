@@ -79,7 +79,7 @@ fn mechanism(d: &mut Decoder<'_>, number: usize, fields: &mut Vec<Field>) -> Res
 fn layer(kind: u32, data: &[u8]) -> Result<String, Malformed> {
     if kind != TLS {
         return Ok(match kind {
-            NULL => "none of its own".to_owned(),
+            NULL => "none".to_owned(),
             _ => format!("{} {}", tag::name(kind).unwrap_or("unknown"), to_hex(data)),
         });
     }

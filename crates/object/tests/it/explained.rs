@@ -158,7 +158,7 @@ fn security_mechanisms_are_explained() {
              EstablishTrustInClient",
             "attributes: supports IdentityAssertion, requires nothing, identities anonymous, principal name",
             "mechanism: 2, requires nothing",
-            "transport: none of its own",
+            "transport: none",
         ]
     );
     for end in 0..data.len() {

@@ -235,7 +235,7 @@ fn corbaloc_errors_say_what_is_wrong() {
         ("corbaloc::[host]", "no IPv6 address"),
         ("corbaloc::[::1]x", ":<port>"),
         ("corbaloc::[fe80::1%25a%25b]", "another %"),
-        ("corbaloc::a b", "no host name"),
+        ("corbaloc::a b", "not allowed in host names"),
     ] {
         let error = parse(text);
         assert!(

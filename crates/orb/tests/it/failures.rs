@@ -436,17 +436,17 @@ fn an_exception_with_a_code_of_the_omg_names_the_orb_that_raised_it() {
     };
     assert_eq!(
         told(orb_type::JACORB, minor::OMG | 99),
-        "NO_RESPONSE (minor OMG 99: the OMG has assigned no such code to NO_RESPONSE), completed NO; raised by JacORB, \
+        "NO_RESPONSE (minor OMG 99: the OMG has not assigned this code to NO_RESPONSE), completed NO; raised by JacORB, \
          which defines its own meaning of the code"
     );
     assert_eq!(
         told(0x1234_5678, minor::OMG | 99),
-        "NO_RESPONSE (minor OMG 99: the OMG has assigned no such code to NO_RESPONSE), completed NO"
+        "NO_RESPONSE (minor OMG 99: the OMG has not assigned this code to NO_RESPONSE), completed NO"
     );
     assert_eq!(told(orb_type::TAO, minor::OMG), "NO_RESPONSE (minor OMG 0), completed NO");
     assert_eq!(
         told(orb_type::OMNIORB, minor::TAO),
-        "NO_RESPONSE (minor TAO 0: no place given, no error number), completed NO"
+        "NO_RESPONSE (minor TAO 0: no place stated, no error number), completed NO"
     );
 }
 

@@ -14,8 +14,8 @@ use oxorb_testkit::authority::Authority;
 use oxorb_testkit::watchdog;
 
 /// OxORB's own minor codes.
-const NOT_PROTECTED_CALL: &str = "SecureOnly wants a protocol that protects what it carries";
-const NOT_PROTECTED_REQUEST: &str = "takes requests only over protocols that protect";
+const NOT_PROTECTED_CALL: &str = "SecureOnly requires a protocol that protects its messages";
+const NOT_PROTECTED_REQUEST: &str = "accepts requests only over protocols that protect";
 
 static PING: Op = Op::twoway("ping");
 

@@ -116,7 +116,7 @@ fn ports_of_packages_without_interfaces_come_from_idl() {
     let assemble: &[&str] = &["assemble", &package, "-", "--to", "toml", "--node", "n"];
     let told = refused(assemble);
     assert!(
-        told.contains("the kind of port \"link\" of part \"left\" is not known")
+        told.contains("the kind of port \"link\" of part \"left\" is unknown")
             && told.contains("the IDL of its component is not specified")
             && told.contains("; add the interface to the package, or specify the IDL"),
         "{told}"
@@ -142,7 +142,7 @@ fn ports_of_packages_without_interfaces_come_from_idl() {
     folder.file("bus/avionics.idl", "#include \"elsewhere.idl\"\n");
     let told = refused(assemble);
     assert!(
-        told.contains("the kind of port \"link\" of part \"left\" is not known")
+        told.contains("the kind of port \"link\" of part \"left\" is unknown")
             && told.contains("the IDL files of the package are not used")
             && told.contains("elsewhere.idl"),
         "{told}"

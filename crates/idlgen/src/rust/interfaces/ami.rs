@@ -78,7 +78,8 @@ impl<'m> Rust<'m> {
         let (name, method_async) = (ident(name), ident(method_async));
         let wire = &method.call.wire_name;
         let docs = docs::lines(&format!(
-            "Calls `{wire}` without waiting; its answer goes to `{to}`.\n\nThat the request could not be sent goes there, too."
+            "Calls `{wire}` without waiting; its answer goes to `{to}`.\n\n\
+             A failure to send the request also goes there."
         ));
         Some(quote! {
             #docs

@@ -162,9 +162,9 @@ impl<'m> Rust<'m> {
         let (name, operations) = (&item.name, ident(&item.operations));
         let docs = docs::lines(&format!(
             "Behaviour of a [`{name}`].\n\n\
-            For the application to implement, for [`{name}`] or the types derived from it, in the crate that includes this \
-            code. A handle to such a value has these methods, too, and calls what the real type of the value implements, or \
-            the nearest of its bases that does; if none does, `NO_IMPLEMENT`. Nothing is sent.\n\n\
+            The application implements it for [`{name}`] or the types derived from it, in the crate that includes this \
+            code. A handle to such a value has these methods, too, and calls what the real type of the value \
+            implements, or the nearest of its bases that does; if none does, `NO_IMPLEMENT`. Nothing is sent.\n\n\
             IDL: the operations and attributes of `{}`.",
             def.scoped_name
         ));
@@ -189,8 +189,9 @@ impl<'m> Rust<'m> {
         let item = self.names.item(def.id);
         let (name, factory) = (ident(&item.name), ident(&item.factory));
         let docs = docs::lines(&format!(
-            "Makes values of the type [`{0}`].\n\n\
-            For the application to implement, for [`{0}`] itself or any other type; callers name that. Nothing is sent.\n\n\
+            "Factories of values of the type [`{0}`].\n\n\
+            The application implements it for [`{0}`] itself or any other type, which callers name. Nothing is sent.\n\
+            \n\
             IDL: the factories of `{1}`.",
             item.name, def.scoped_name
         ));

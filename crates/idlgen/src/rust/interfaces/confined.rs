@@ -22,8 +22,8 @@ impl<'m> Rust<'m> {
         let item = self.names.item(def.id);
         let (name, reference) = (ident(&item.confined), ident(&item.reference));
         let docs = docs::lines(&format!(
-            "[`{}`] for servants that belong to one thread, the only one of a lane: neither `Send` nor `Sync`.\n\nTo be \
-             activated with `poa.activate_confined(|| servant)`.",
+            "[`{}`] for servants that belong to one thread, the only one of a lane: neither `Send` nor `Sync`.\n\n\
+             Activate the servant with `poa.activate_confined(|| servant)`.",
             item.name
         ));
         let bases = interface.bases.iter();

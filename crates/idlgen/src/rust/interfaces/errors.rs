@@ -42,7 +42,7 @@ impl<'m> Rust<'m> {
             };
             let (name, first_name) = (ident(name), ident(first_name));
             let docs = docs::lines(&format!(
-                "Why `{}` failed: it raises what `{}` does.",
+                "Error of `{}`, which raises the exceptions of `{}`.",
                 method.call.wire_name, first.call.wire_name
             ));
             quote!(#docs pub type #name = #first_name;)
@@ -60,7 +60,7 @@ impl<'m> Rust<'m> {
         let wishes = raises.iter().map(|id| super::super::case::camel(&self.model.def(*id).name));
         let variants = names::distinct(["System".to_owned()].into_iter().chain(wishes));
         let variants: Vec<_> = variants[1..].iter().map(|name| ident(name)).collect();
-        let docs = docs::lines(&format!("Why `{}` failed.", method.call.wire_name));
+        let docs = docs::lines(&format!("Error of `{}`.", method.call.wire_name));
         let variant_docs =
             raises.iter().map(|id| docs::lines(&format!("`{}`.", self.model.def(*id).scoped_name)));
         // Exceptions of a local interface may contain local objects, which cannot be compared.

@@ -188,7 +188,7 @@ impl<'m> Rust<'m> {
                 }
                 PlainKind::Receptacle(_) => {
                     let docs = docs::lines(&format!(
-                        "Returns what is connected to the receptacle `{name}`."
+                        "Returns the object that is connected to the receptacle `{name}`."
                     ));
                     receptacles.extend(quote! {
                         #docs
@@ -197,7 +197,7 @@ impl<'m> Rust<'m> {
                 }
                 PlainKind::Multiple(_) => {
                     let docs = docs::lines(&format!(
-                        "Returns all that is connected to the receptacle `{name}`."
+                        "Returns all objects that are connected to the receptacle `{name}`."
                     ));
                     receptacles.extend(quote! {
                         #docs

@@ -47,8 +47,9 @@ impl<'m> Rust<'m> {
         let item = self.names.item(def.id);
         let (name, reference) = (ident(&item.later), ident(&item.reference));
         let docs = docs::lines(&format!(
-            "[`{}`] for servants that answer later, from any thread.\n\nEach method gets the answer along; dropped \
-             unanswered, it tells the caller so. To be activated as `Amh(servant)`.\n\nCORBA: `AMH_{}`.",
+            "[`{}`] for servants that answer later, from any thread.\n\n\
+             Each method receives the answer object. If the object is dropped unanswered, the caller is notified. \
+             Activate the servant as `Amh(servant)`.\n\nCORBA: `AMH_{}`.",
             item.name, def.name
         ));
         let bases = interface.bases.iter();
@@ -133,8 +134,7 @@ impl<'m> Rust<'m> {
         };
         let (wire, what) = (&method.call.wire_name, "Answers");
         let docs = docs::lines(&format!(
-            "{what} `{wire}`, once, from any thread.\n\nDropped, it tells the caller that there is no answer \
-             (NO_RESPONSE)."
+            "{what} `{wire}`, once, from any thread.\n\nIf it is dropped, the caller gets NO_RESPONSE."
         ));
         quote! {
             #docs

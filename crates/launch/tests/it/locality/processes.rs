@@ -150,7 +150,7 @@ fn what_is_wrong_is_told_with_file_and_place() {
     let plan = folder.file("plan.toml", COCKPIT);
     let two = folder.file("two.toml", &two_processes());
     refused(&[], "error: start it with --plan FILE");
-    refused(&["--plan", &plan, "--verbose"], "error: argument \"--verbose\" is not known");
+    refused(&["--plan", &plan, "--verbose"], "error: unknown argument \"--verbose\"");
     refused(&["--plan", &plan, "--wait", "x"], "error: --wait must be a number of seconds");
     refused(
         &["--plan", &two],

@@ -73,7 +73,7 @@ impl Problem for ComponentProblem {
 
     fn related(&self) -> Vec<(Span, String)> {
         match self {
-            ComponentProblem::Incomplete { at, .. } => vec![(*at, "announced here".into())],
+            ComponentProblem::Incomplete { at, .. } => vec![(*at, "declared here".into())],
             ComponentProblem::PrimaryKey { at, .. } => vec![(*at, "declared here".into())],
             ComponentProblem::Manages { at, .. } | ComponentProblem::OtherKey { at } => {
                 vec![(*at, "the base".into())]

@@ -35,7 +35,7 @@ impl Problem for Incomplete {
             self.at,
             match self.recursive {
                 true => "inside this definition".into(),
-                false => "announced here".into(),
+                false => "declared here".into(),
             },
         )]
     }

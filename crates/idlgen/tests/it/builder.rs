@@ -235,7 +235,8 @@ fn what_is_not_there_cannot_be_interpreted() {
     let builder = folder.builder().file(folder.file("mixed.idl"));
     let error = refused(&builder.interpret("m::Nowhere"));
     assert!(
-        error.contains("`m::Nowhere` is requested as interpreted, but") && error.contains("mixed.idl"),
+        error.contains("`m::Nowhere` is requested as interpreted, but")
+            && error.contains("mixed.idl"),
         "{error}"
     );
 }
@@ -300,7 +301,8 @@ fn operations_of_values_that_change_them() {
     assert!(marked.contains("fn spend(&mut self, some: i32)"));
     let error = refused(&builder.mutating("Purse::cents"));
     assert!(
-        error.contains("`Purse::cents` is requested as mutating, but") && error.contains("purse.idl"),
+        error.contains("`Purse::cents` is requested as mutating, but")
+            && error.contains("purse.idl"),
         "{error}"
     );
 }

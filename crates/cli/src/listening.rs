@@ -160,7 +160,7 @@ pub(crate) struct Access<'a> {
     orb: &'a Orb,
     /// Whether clients may not change the service's contents.
     read_only: bool,
-    /// Whether its command has `--read-only`.
+    /// Whether the command has `--read-only`.
     has_read_only: bool,
     /// Servers that the service calls; `None` if it never calls any.
     federation: Option<String>,

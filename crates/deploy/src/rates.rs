@@ -162,7 +162,7 @@ fn several(instance: &Instance, port: &str, work: &Work) -> Finding {
 /// Periods of an instance's works.
 pub(crate) struct Periods<'i> {
     instance: &'i Instance,
-    /// Values of its attributes, by name; the last one if there are several.
+    /// Values of the instance's attributes, by name; the last one if there are several.
     properties: OnceCell<HashMap<&'i str, &'i Property>>,
 }
 

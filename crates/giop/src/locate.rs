@@ -39,7 +39,7 @@ impl<'a> LocateRequest<'a> {
 /// Received LocateReply.
 #[derive(Clone, Copy, Debug)]
 pub struct LocateReply {
-    /// Id of the LocateRequest that it answers.
+    /// Id of the answered LocateRequest.
     pub id: u32,
     /// Status, which determines the contents of the body.
     pub status: LocateStatus,

@@ -11,7 +11,7 @@ use crate::{Begun, Frame, Header, MessageType, Violation, finish, header};
 /// Received Reply, borrowed from its frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
-    /// Id of the request that it answers.
+    /// Id of the answered request.
     pub id: u32,
     /// Status, which determines the contents of the body.
     pub status: ReplyStatus,

@@ -28,7 +28,7 @@ pub struct Form {
     pub mask: [u8; 8],
     /// Offset of further octets that are 0 in a common Reply.
     pub zeros_at: u8,
-    /// Number of them: 0, 4 or 8.
+    /// Number of zero octets: 0, 4 or 8.
     pub zeros: u8,
     /// Offset of the results.
     pub body: u8,

@@ -18,7 +18,7 @@ pub enum Violation {
     Truncated {
         /// Name of the item that was being read.
         what: &'static str,
-        /// Number of octets that it needs.
+        /// Number of octets that the item needs.
         needed: usize,
         /// Number of octets left.
         left: usize,
@@ -101,7 +101,7 @@ pub enum Misbehaviour {
         /// Version of the message.
         version: Version,
     },
-    /// A Fragment without a message that it continues.
+    /// Fragment that continues no message.
     OrphanFragment {
         /// Request id that it names; `None` in GIOP 1.1, whose fragments carry none.
         id: Option<u32>,

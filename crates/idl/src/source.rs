@@ -100,7 +100,7 @@ struct File {
     path: PathBuf,
     text: Arc<str>,
     main: bool,
-    /// Whether it is a text built into OxORB.
+    /// Whether the file is a text built into OxORB.
     builtin: bool,
     included_at: Option<Span>,
     /// Offsets of line starts; computed on first use.

@@ -493,7 +493,7 @@ fn clients_only(
 struct Component {
     kind: &'static str,
     scoped_name: String,
-    /// Whether it has an equivalent interface; otherwise nothing is generated.
+    /// Whether the component has an equivalent interface; otherwise nothing is generated.
     equivalent: bool,
 }
 

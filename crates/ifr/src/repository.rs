@@ -120,7 +120,7 @@ pub enum Kind {
         raises: Vec<EntryId>,
         /// Names in the `context` clause.
         contexts: Vec<String>,
-        /// Whether it has no reply.
+        /// Whether the operation has no reply.
         oneway: bool,
     },
     /// `interface`
@@ -385,7 +385,7 @@ impl Kind {
         }
     }
 
-    /// Reports whether it is of the requested kind.
+    /// Reports whether the kind is the requested kind.
     fn is(&self, limit: DefinitionKind) -> bool {
         match limit {
             DefinitionKind::DkAll => true,

@@ -50,7 +50,7 @@ pub struct Profile {
     pub tag: u32,
     /// Name of the tag, if known.
     pub name: Option<&'static str>,
-    /// Size of its data, in octets.
+    /// Size of the profile's data, in octets.
     pub size: usize,
     /// Explained data.
     pub content: Content,

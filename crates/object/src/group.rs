@@ -63,7 +63,7 @@ impl Group {
 pub struct UipmcProfile {
     /// Numeric address at which the members listen.
     pub address: String,
-    /// Port at which they listen.
+    /// Port at which the members listen.
     pub port: u16,
     /// Components, including TAG_GROUP.
     pub components: Vec<TaggedComponent>,

@@ -44,7 +44,7 @@ pub enum Refusal {
         operation: String,
         /// Operation that would miss its deadline, which is often the refused operation itself.
         late: String,
-        /// Time by which its deadline would be missed, in ns; `None` if the response is unbounded.
+        /// Time by which the operation's deadline would be missed, in ns; `None` if the response is unbounded.
         short: Option<Nanos>,
         /// Sentence that explains why the deadline would be missed.
         because: String,

@@ -26,7 +26,7 @@ pub enum Error {
     UnknownDependency {
         /// Dependent operation.
         dependent: Handle,
-        /// Operation that it was expected to depend on.
+        /// Operation on which the dependent one was expected to depend.
         on: Handle,
     },
     /// The operation is non-volatile, and `reset` does not change it.

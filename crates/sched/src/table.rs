@@ -26,9 +26,9 @@ pub struct Row {
     pub name: String,
     /// Native priority of the thread that runs the operation.
     pub os_priority: i32,
-    /// Index of its queue; 0 is the most urgent one.
+    /// Index of the operation's queue; 0 is the most urgent one.
     pub queue: usize,
-    /// Order within its queue; a larger number is more urgent.
+    /// Order within the queue; a larger number is more urgent.
     pub subpriority: i32,
     /// Longest time of one request with all its two-way calls, in ns; 0 if not declared.
     pub worst_case: Nanos,
@@ -102,7 +102,7 @@ pub enum Unenforceable {
     Order {
         /// Index of the first of the two queues.
         queue: usize,
-        /// Priority of its thread.
+        /// Priority of the queue's thread.
         first: i32,
         /// Priority of the thread of the next queue.
         second: i32,
@@ -114,7 +114,7 @@ pub enum Unenforceable {
         name: String,
         /// Priority of the operation.
         own: i32,
-        /// Priority of its queue.
+        /// Priority of the operation's queue.
         queue: i32,
     },
 }

@@ -15,7 +15,7 @@ pub(crate) const LEAST_INTERVAL: Duration = Duration::from_millis(50);
 struct Stream {
     id: u32,
     meter: Meter,
-    /// Time of its last request.
+    /// Time of the last request of the stream.
     heard: u64,
     reports: Option<SourceRef>,
     /// Interval of reports, in ns.

@@ -13,7 +13,7 @@ use crate::{Access, Scheme};
 /// [`tcp::Place`](crate::tcp::Place). Names of protocols are opaque to transports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Name of its protocol.
+    /// Name of the endpoint's protocol.
     pub protocol: Cow<'static, str>,
     /// Version to publish; `None` leaves it to the ORB. Opaque to transports.
     pub version: Option<(u8, u8)>,

@@ -401,7 +401,7 @@ pub struct ConnectError {
     pub target: Address,
     /// Name that was looked up, if any.
     pub name: Option<String>,
-    /// Failures at its addresses; empty if it has none.
+    /// Failures at the addresses of the target; empty if the target has none.
     pub attempts: Vec<Attempt>,
     /// Reason why the name could not be resolved or, if it could, the last failure's kind.
     pub error: io::Error,

@@ -146,7 +146,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
         Ok(())
     }
 
-    /// Reports whether its links protect their octets from being read or changed in transit, and
+    /// Reports whether links of the transport protect their octets from being read or changed in transit, and
     /// the client can identify its server: the requirement of `SecureOnly`.
     fn is_secure(&self) -> bool {
         false

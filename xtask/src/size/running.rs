@@ -39,7 +39,7 @@ pub(super) fn server(server: &Path, client: &Path) -> Result<(Memory, u64), Stri
 /// Program that runs until dropped.
 struct Running {
     process: Child,
-    /// First line that it printed.
+    /// First line that the process printed.
     line: String,
 }
 

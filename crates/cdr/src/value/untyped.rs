@@ -98,7 +98,7 @@ pub(crate) struct Detour<'de> {
 
 /// Header of a value.
 pub(crate) struct Head<'de> {
-    /// Position of its tag.
+    /// Position of the value's tag.
     pub(crate) at: usize,
     pub(crate) chunked: bool,
     ids: TypeInfo<'de>,

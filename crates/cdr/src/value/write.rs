@@ -34,9 +34,9 @@ struct Chunk {
     /// Position before the padding of its size, to which the encoder returns if the chunk stays
     /// empty.
     before: usize,
-    /// Position of its first octet.
+    /// Position of the chunk's first octet.
     start: usize,
-    /// Position of its size in the encoder's own octets.
+    /// Position of the chunk's size in the encoder's own octets.
     size_at: usize,
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct LevelShared {
     pub(super) buffer: OnceLock<Arc<OnewayBuffer>>,
     /// Connection that a dedicated thread reads.
     pub(super) multiplexed: Current,
-    /// Connection that its callers read in turn.
+    /// Connection that the callers read in turn.
     pub(super) led: Current,
     /// Connections that were used before `led`, and that the server may still read.
     pub(super) given_up: Arc<GivenUp>,

@@ -56,7 +56,7 @@ pub(crate) struct Multiplexed {
     writers: Writers,
     pub(super) replies: Replies,
     both_ways: Option<BothWays>,
-    /// Whether its callers read the connection themselves.
+    /// Whether the callers read the connection themselves.
     pub(super) led: bool,
     /// Register of connections on which requests were cut off; `None` if such connections are closed at once.
     pub(super) given_up: Option<Arc<GivenUp>>,

@@ -160,13 +160,15 @@ impl Orb {
             let ours = !matches!(self.own_address(address), OwnAddress::No);
             address.for_people().clone_into(&mut place);
             if ours || !Arc::clone(calls).may_lead_to(address) {
-                return Err(format!("{place}: other connections use it"));
+                return Err(format!(
+                    "{place}: this address belongs to this ORB or to another connection"
+                ));
             }
         }
         let led = |address: &&Address| Arc::clone(calls).lead_to(address);
         match offered.iter().filter(led).count() {
             // Since the check, another client has claimed all of the addresses.
-            0 => Err(format!("{place}: other connections use it")),
+            0 => Err(format!("{place}: this address belongs to this ORB or to another connection")),
             _ => Ok(place),
         }
     }

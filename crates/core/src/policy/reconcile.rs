@@ -53,7 +53,7 @@ impl PublishedPolicies {
         published
     }
 
-    /// Reports whether it contains policies of RT-CORBA.
+    /// Reports whether the reference contains policies of RT-CORBA.
     pub(crate) fn is_real_time(&self) -> bool {
         self.model.is_some() || self.protocols.is_some() || self.bands.is_some()
     }

@@ -14,9 +14,9 @@ pub struct PolicySet(Vec<AnyPolicy>);
 /// Treatment of the policies that were set before (`CORBA::SetOverrideType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SetOverrideType {
-    /// Drops them (SET_OVERRIDE).
+    /// Drops the previous overrides (SET_OVERRIDE).
     Set,
-    /// Keeps them, except those of the same kinds (ADD_OVERRIDE).
+    /// Keeps the previous overrides, except those of the same kinds (ADD_OVERRIDE).
     #[default]
     Add,
 }

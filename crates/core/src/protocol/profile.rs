@@ -33,8 +33,8 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
         false
     }
 
-    /// Reports whether its profiles name groups of objects: requests carry the profile in place of a key, are never
-    /// collocated, and have no reply.
+    /// Reports whether profiles of this kind name groups of objects: requests carry the profile in place of a key, are
+    /// never collocated, and have no reply.
     fn names_group(&self) -> bool {
         false
     }

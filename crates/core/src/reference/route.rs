@@ -68,7 +68,7 @@ pub(crate) struct RouteProfile {
     pub(crate) lane: Option<LaneOf>,
     /// Protocol of messages: GIOP in the lower of the profile's and this ORB's highest version, or another messaging.
     pub(crate) wire: Wire,
-    /// Form of its usual messages, if it has any.
+    /// Form of the usual messages to the profile, if there is one.
     pub(crate) form: Option<&'static Form>,
     /// Number unique in this process, by which connections identify prepared request headers.
     pub(crate) number: u64,

@@ -35,7 +35,7 @@ impl<I: Interface + Valuetype, T: Inherits<I>> From<Value<T>> for Abstract<I> {
 }
 
 impl<I: Interface + Valuetype> Encode for Abstract<I> {
-    /// Writes whether it is an object, then the reference or the value; nil is a null value.
+    /// Writes whether the value is an object, then the reference or the value; nil is a null value.
     fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()> {
         e.boolean(matches!(self, Abstract::Object(_)));
         match self {

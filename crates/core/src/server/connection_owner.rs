@@ -55,7 +55,7 @@ impl ConnectionOwner {
         self.lane()?.lowest.get()?.upgrade()
     }
 
-    /// Reports whether it is the lane for requests beyond their budgets.
+    /// Reports whether the owner is the lane for requests beyond their budgets.
     pub(super) fn is_lowest(&self) -> bool {
         self.lane().is_some_and(|lane| lane.is_lowest.get().is_some())
     }

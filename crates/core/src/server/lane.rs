@@ -64,7 +64,7 @@ const SHORTEST_TICK: Duration = Duration::from_millis(10);
 /// Configuration of a lane.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
-    /// Name of its threads.
+    /// Name of the lane's threads.
     pub(crate) name: String,
     /// Threadpool of the lane; 0 for the ORB's own.
     pub(crate) pool: u32,
@@ -72,11 +72,11 @@ pub(crate) struct Plan {
     pub(crate) lane: u32,
     /// CORBA priority of its threads; `None` for none.
     pub(crate) priority: Option<Priority>,
-    /// Scheduling of its threads in the kernel.
+    /// Scheduling of the lane's threads in the kernel.
     pub(crate) scheduling: LaneScheduling,
     /// Rule that determines which thread serves a request.
     pub(crate) serving: Serving,
-    /// Reactor at which its threads wait.
+    /// Reactor at which the lane's threads wait.
     pub(crate) reactor: ReactorChoice,
     /// Order in which requests leave the queue.
     pub(crate) order: QueueOrder,
@@ -92,11 +92,11 @@ pub(crate) struct Plan {
     pub(crate) dynamic_idle: Option<Duration>,
     /// Stack size of each thread in octets; `None` for the system's default.
     pub(crate) stack_size: Option<usize>,
-    /// Processor of its threads; `None` for any.
+    /// Processor of the lane's threads; `None` for any.
     pub(crate) cpu: Option<usize>,
-    /// Whether its threads touch their stack before they serve.
+    /// Whether the lane's threads touch their stack before they serve.
     pub(crate) prefault: bool,
-    /// DSCP of its connections' packets.
+    /// DSCP of the packets of the lane's connections.
     pub(crate) dscp: Option<u8>,
     /// Queue of the network device for its connections' packets.
     pub(crate) socket_priority: Option<u8>,
@@ -139,7 +139,7 @@ pub(crate) struct Lane {
     pub(super) handed_on: HandedOn<Handed<Connection>>,
     /// Threads that take over connections, if each connection has a thread.
     pub(super) followers: Followers<Connection>,
-    /// Takeover of its connections, if its threads have native priorities.
+    /// Takeover of the lane's connections, if its threads have native priorities.
     pub(super) takeover: Takeover,
     /// Work that waits for a thread.
     pub(super) queue: Option<Queue<LaneWork>>,
@@ -155,7 +155,7 @@ pub(crate) struct Lane {
     pub(super) is_lowest: OnceLock<()>,
     /// Buffers for connections.
     pub(super) memory: Option<Arc<Memory>>,
-    /// Names of its connections, for the list of threads.
+    /// Names of the lane's connections, for the list of threads.
     places: Arc<Places>,
     /// Whether the system's refusal of busy polling was reported.
     polls_in_vain: AtomicBool,
@@ -794,7 +794,7 @@ impl Lane {
         })
     }
 
-    /// Reports whether its threads have to end.
+    /// Reports whether the lane's threads must end.
     pub(super) fn is_over(&self, orb: &impl Parts) -> bool {
         orb.registry().has_ended()
             || (self.is_stopping()

@@ -41,7 +41,7 @@ pub(crate) struct DispatchingModules {
 /// Sum of the worst-case times of the requests queued and running in each module, in ns.
 type Backlog = Arc<[AtomicU64]>;
 
-/// Request in its module.
+/// Request in a dispatching module.
 struct ModuleRequest {
     request: AssignedRequest,
     row: u16,

@@ -23,7 +23,7 @@ pub(crate) struct Session {
     pub(crate) opened_here: bool,
     /// Whether an offer of the client to accept requests was refused, and the refusal reported.
     pub(crate) refused: bool,
-    /// Whether its requests are a message stream, which runs one after another in the order of
+    /// Whether the connection is a message stream, whose requests run one after another in the order of
     /// arrival.
     pub(super) in_order: bool,
 }

@@ -44,11 +44,11 @@ pub(crate) struct Status {
     /// Access rules that concern its peer; set with the first request, if there are rules, and again after the rules
     /// were replaced.
     pub(super) visited: Visited,
-    /// Budget of its client; set with the first request, if there are budgets.
+    /// Budget of the connection's client; set with the first request, if there are budgets.
     pub(super) account: OnceLock<Arc<Account>>,
     /// Number of threads that serve it, plus requests to be answered later.
     servers: AtomicUsize,
-    /// Phase of its reader: see [`Phase`].
+    /// Phase of the connection's reader: see [`Phase`].
     phase: AtomicU64,
     /// Phase at the last look.
     looked: AtomicU64,
@@ -66,7 +66,7 @@ pub(crate) struct Status {
     calls: OnceLock<Arc<dyn Calls>>,
     /// State for reading messages, if their protocol is not GIOP.
     reading: OnceLock<Reading>,
-    /// Policy about large payloads of the endpoint that accepted it; unset for the ORB's.
+    /// Policy about large payloads of the endpoint that accepted the connection; unset: the policy of the ORB.
     payloads: OnceLock<LargePayloads>,
     /// Data for a takeover; set if another thread may take it over.
     origin: OnceLock<ConnectionOrigin>,
@@ -88,7 +88,7 @@ pub(super) struct ConnectionOrigin {
     /// Threadpool whose port accepted the connection.
     pub(super) pool: Option<u32>,
     pub(super) owner: WeakConnectionOwner,
-    /// Lane whose own watching thread handles takeovers; `None` for the ORB's.
+    /// Lane whose own watching thread handles takeovers; `None` if the ORB's watching thread handles them.
     pub(super) watched: Option<Weak<Lane>>,
 }
 
@@ -433,7 +433,7 @@ impl Status {
         }
     }
 
-    /// Reports whether its requests end before another thread could take the connection over.
+    /// Reports whether requests of the connection end before another thread could take the connection over.
     pub(super) fn is_short(&self) -> bool {
         self.duration.load(Ordering::Relaxed) < SHORT
     }

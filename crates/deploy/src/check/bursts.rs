@@ -19,8 +19,8 @@ use crate::rates::BURST;
 /// Maximum number of arrival times that are examined for one port.
 const MOST_TIMES: usize = 1_000;
 
-/// Excess of the callers' rate over that of the port, relative to the latter, that is attributed to the rounding of
-/// floating-point numbers.
+/// Excess of the callers' rate over that of the port, relative to the port's rate, that is attributed to the rounding
+/// of floating-point numbers.
 const ROUNDING: f64 = 1e-11;
 
 /// Calls with the same period that may arrive equally late.

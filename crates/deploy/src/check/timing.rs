@@ -45,7 +45,7 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Reports whether it is proved that the chain meets its deadline.
+    /// Reports whether the chain is proved to meet its deadline.
     pub fn meets(&self) -> bool {
         self.response.is_some_and(|response| response <= self.deadline)
     }
@@ -70,7 +70,7 @@ impl Timing {
     /// Maximum number of consecutive connections that are followed.
     pub const MOST_DEPTH: usize = 256;
 
-    /// Reports whether it is proved that all critical deadlines are met.
+    /// Reports whether all critical deadlines are proved to be met.
     pub fn is_safe(&self) -> bool {
         self.chains.iter().all(|chain| chain.meets() || !chain.is_critical)
     }

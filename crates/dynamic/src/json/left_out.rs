@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{JsonError, Reader};
 
-/// Maximum number of parts filled in for one message. It is needed because a small type may have
+/// Maximum number of default values added to one message. The limit is needed because a small type may have
 /// very many parts.
 const MOST: usize = 1 << 20;
 

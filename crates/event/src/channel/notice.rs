@@ -29,7 +29,7 @@ pub enum Notice {
     Released {
         /// Whether the peer was a consumer or a supplier.
         side: Side,
-        /// Number of its proxy.
+        /// Number of the peer's proxy.
         number: u64,
         /// Reason.
         why: Released,

@@ -444,7 +444,7 @@ impl Observer for Servant {
     }
 }
 
-/// Reports whether an object has confirmed that it exists.
+/// Reports whether an object has confirmed its existence.
 fn exists(object: &oxorb::Ref) -> bool {
     matches!(object.non_existent(), Ok(false))
 }

@@ -127,7 +127,7 @@ fn there<T>(
     tried(call, answer)?.ok_or(JoinError::Remote { call, why: "a nil reference came".into() })
 }
 
-/// Reports whether an object has confirmed that it exists.
+/// Reports whether an object has confirmed its existence.
 fn exists(object: &impl Interface) -> bool {
     object.reference().non_existent() == Ok(false)
 }

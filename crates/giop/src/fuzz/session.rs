@@ -51,7 +51,7 @@ struct Written {
     octets: Vec<u8>,
     /// End offset of the message among all octets written.
     end: usize,
-    /// Id of the request that it cancels.
+    /// Id of the request that the message cancels.
     cancels: Option<u32>,
 }
 

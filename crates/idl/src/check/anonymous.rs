@@ -15,7 +15,7 @@ pub(crate) struct Anonymous {
     /// Description of the type: "a sequence", "an array" ...
     pub(crate) what: &'static str,
     pub(crate) position: Position,
-    /// Whether it is deprecated rather than an error: strings, and all members.
+    /// Whether the use is deprecated rather than an error: strings, and all members.
     pub(crate) deprecated: bool,
 }
 

@@ -7,7 +7,7 @@ use crate::source::Span;
 pub(crate) struct Incomplete {
     pub(crate) name: String,
     pub(crate) at: Span,
-    /// Whether it is used inside its own definition.
+    /// Whether the type is used inside its own definition.
     pub(crate) recursive: bool,
 }
 

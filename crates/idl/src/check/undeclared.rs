@@ -21,7 +21,7 @@ pub(crate) struct Inside {
     pub(crate) declared: Span,
     /// Outer scope of the same name that does declare the name.
     pub(crate) hidden: Option<String>,
-    /// Whether it is so far only declared by `interface X;`.
+    /// Whether the scope is so far only declared by `interface X;`.
     pub(crate) forward: bool,
 }
 

@@ -41,7 +41,7 @@ pub enum TokenKind {
     Ident {
         /// Name without the `_` of an escaped identifier.
         name: Box<str>,
-        /// Whether it was written with a leading `_`, and so is never a keyword.
+        /// Whether the name was written with a leading `_`, and so is never a keyword.
         escaped: bool,
     },
     /// Keyword; [contextual](Keyword::is_contextual) ones are names wherever the grammar expects a name.
@@ -80,14 +80,14 @@ pub enum Pragma {
     Prefix(Box<str>),
     /// `#pragma ID name "id"`.
     Id {
-        /// Declaration that it names.
+        /// Declaration that the pragma names.
         name: PragmaName,
         /// Repository id, as written.
         id: Box<str>,
     },
     /// `#pragma version name 1.0`.
     Version {
-        /// Declaration that it names.
+        /// Declaration that the pragma names.
         name: PragmaName,
         /// Number before the point.
         major: u32,

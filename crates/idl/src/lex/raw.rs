@@ -12,7 +12,7 @@ pub(crate) struct Raw {
     pub(crate) span: Span,
     /// Whether white space or a comment precedes it.
     pub(crate) spaced: bool,
-    /// Whether it is the first on its line; only such a `#` starts a directive.
+    /// Whether the token is the first on its line; only such a `#` starts a directive.
     pub(crate) first: bool,
     /// Whether the token came from the macro of its own name, and so is never expanded again.
     pub(crate) frozen: bool,
@@ -47,7 +47,7 @@ impl Raw {
         self.kind == RawKind::Word && &*self.text == text
     }
 
-    /// Reports whether it starts a directive line.
+    /// Reports whether the token starts a directive line.
     pub(crate) fn is_directive(&self) -> bool {
         self.first && self.is_punct("#")
     }

@@ -55,7 +55,7 @@ pub enum PortKind {
     Uses {
         /// Interface or `Object`.
         ty: Type,
-        /// Whether it is `uses multiple`: any number of connections.
+        /// Whether the port is `uses multiple`: any number of connections.
         multiple: bool,
     },
     /// Event source for one consumer.

@@ -59,12 +59,13 @@ impl Place {
         }
     }
 
-    /// Reports whether it holds ports and attributes only.
+    /// Reports whether the place can contain ports and attributes only.
     fn has_ports(self) -> bool {
         matches!(self, Place::Component | Place::Connector | Place::PortType)
     }
 
-    /// Reports whether it holds operations, whose result type may have the name of a word added by CORBA 3 or IDL 4.
+    /// Reports whether the place can contain operations, whose result type may have the name of a word added by CORBA 3
+    /// or IDL 4.
     fn has_operations(self) -> bool {
         matches!(self, Place::Interface | Place::Value | Place::Home)
     }

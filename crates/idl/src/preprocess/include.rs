@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 struct Wanted {
     name: String,
     span: Span,
-    /// Whether it is `"name"` rather than `<name>`: search next to the including file first.
+    /// Whether the file is named as `"name"` rather than `<name>`: search next to the including file first.
     beside: bool,
 }
 

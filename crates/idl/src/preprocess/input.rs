@@ -24,7 +24,7 @@ pub(crate) struct FileFrame {
     peeked: Option<Raw>,
     /// Open conditionals of the file, innermost last.
     pub(crate) conditions: Vec<Condition>,
-    /// Whether its start and end are hidden from the parser.
+    /// Whether the start and end of the file are hidden from the parser.
     silent: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct FileFrame {
 #[derive(Debug)]
 pub(crate) struct TokenFrame {
     tokens: std::vec::IntoIter<Raw>,
-    /// Macro that they came from.
+    /// Macro that produced the tokens.
     owner: Option<Rc<Macro>>,
     /// Whether reading stops at its end, instead of continuing below.
     barrier: bool,

@@ -15,7 +15,7 @@ pub(crate) struct Macro {
     pub(crate) kind: MacroKind,
     pub(crate) body: Vec<Raw>,
     pub(crate) defined_at: Span,
-    /// Number of its expansions being read; while it is not zero, the name is not expanded.
+    /// Number of expansions of the macro being read; while it is not zero, the name is not expanded.
     pub(crate) busy: Cell<u32>,
 }
 

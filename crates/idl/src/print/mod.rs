@@ -112,7 +112,7 @@ impl<'m> Printer<'m> {
         id
     }
 
-    /// Reports whether it is printed at file or module scope.
+    /// Reports whether a definition is printed at file or module scope.
     fn is_printed(&self, id: DefId) -> bool {
         !matches!(self.model.def(id).kind, DefKind::Module(_) | DefKind::TemplateModule(_))
             && self.library(id).is_none()

@@ -28,7 +28,7 @@ pub enum Plan {
     Basic(Basic),
     /// `string` or `wstring`.
     Text {
-        /// Whether it is a `wstring`.
+        /// Whether the string is a `wstring`.
         wide: bool,
         /// Maximum number of characters.
         bound: Option<u32>,
@@ -71,7 +71,7 @@ pub enum Plan {
     },
     /// `map`: its entries, each a key and a value.
     Map {
-        /// Whether its keys are ordered, and then sent in that order.
+        /// Whether the keys of the map are ordered, and then sent in that order.
         ordered: bool,
         /// Plan of a key.
         key: Box<Plan>,
@@ -107,7 +107,7 @@ pub enum Target {
 pub struct NotYet {
     /// Construct, named as in IDL.
     pub what: &'static str,
-    /// Place of its use, if known more precisely than the definition.
+    /// Place of the use, if known more precisely than the definition.
     pub at: Option<Span>,
 }
 

@@ -27,7 +27,7 @@ pub struct Interface {
 pub struct Attribute {
     /// Name as in IDL.
     pub name: String,
-    /// Whether it has no `_set_` operation.
+    /// Whether the attribute has no `_set_` operation.
     pub readonly: bool,
 }
 
@@ -43,7 +43,7 @@ impl Interface {
         self.attributes.iter().find(|known| known.name == name)
     }
 
-    /// Reports whether its objects support another interface.
+    /// Reports whether objects of this interface support another interface.
     pub fn is_a(&self, repository_id: &str) -> bool {
         self.ids.iter().any(|id| id == repository_id)
     }

@@ -90,14 +90,14 @@ impl<P: Pushes> PushSink<P> {
         }
         let (channel, proxy) = proxy.ids();
         let fate = match kept {
-            true => "tried again until the consumer takes it",
+            true => "tried again until the consumer accepts it",
             false => "dropped, and counted as failed",
         };
         let known = minor::find(exception.kind, exception.minor);
         let remedy = known.map(|minor| format!("; {}", minor.remedy)).unwrap_or_default();
         service.log(&format!(
-            "channel {channel}, proxy {proxy}: an event did not pass to its consumer and is {fate} ({refused} so far): \
-             {exception}{remedy}"
+            "channel {channel}, proxy {proxy}: an event was not delivered to its consumer and is {fate} ({refused} so \
+             far): {exception}{remedy}"
         ));
     }
 }

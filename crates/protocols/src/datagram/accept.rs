@@ -56,7 +56,7 @@ struct State {
 /// arrive at the acceptor again.
 struct Source {
     link: Weak<DatagramLink>,
-    /// Number of its datagrams at the last check, and the time since which it has not changed.
+    /// Number of datagrams of the source at the last check, and the time since which it has not changed.
     heard: u64,
     since: Instant,
 }

@@ -98,7 +98,7 @@ impl Lender for ShmLink {
     }
 }
 
-/// Returns both ends of a connection, the client's and the server's; the latter may be watched.
+/// Returns the client's end and the server's end of a connection; the server's end may be watched.
 #[cfg(test)]
 #[cfg(not(loom))]
 pub(crate) fn pair(blocks: u32, watched: bool) -> [ShmLink; 2] {

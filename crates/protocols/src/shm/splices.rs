@@ -50,7 +50,7 @@ pub(crate) struct Splices {
     ticket: AtomicU32,
     /// Total size of the current splice, in octets.
     octets: AtomicU32,
-    /// Number of its octets that the writer has not published, or this end has not yet checked for.
+    /// Number of octets of the current splice that the writer has not published, or this end has not yet checked for.
     behind: AtomicU32,
     /// Whether the current splice is to be lent once complete.
     whole: AtomicBool,

@@ -28,9 +28,9 @@ const PIECE: u32 = 32 << 10;
 /// Message being written into the ring.
 struct Message<'l> {
     link: &'l ShmLink,
-    /// Number of its octets published.
+    /// Number of published octets of the message.
     written: usize,
-    /// Number of its octets put in and not yet published.
+    /// Number of octets of the message that are written and not yet published.
     hidden: usize,
     /// Number of octets of the ring used by the unpublished ones.
     put: u32,

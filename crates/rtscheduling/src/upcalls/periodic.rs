@@ -99,7 +99,7 @@ impl fmt::Debug for Overrun {
 pub struct Missed<'m> {
     /// Name of the upcall.
     pub name: &'m str,
-    /// Time from its release to its end.
+    /// Time from the upcall's release to its end.
     pub response: Duration,
     /// Number of releases that passed meanwhile.
     pub releases: u64,

@@ -86,7 +86,7 @@ pub struct Share {
 pub struct Late {
     /// Name of the member that would miss a deadline: the applicant, or an earlier one.
     pub who: String,
-    /// Time by which its deadline would be missed, in ns; `None` if the response is unbounded.
+    /// Time by which the operation's deadline would be missed, in ns; `None` if the response is unbounded.
     pub short: Option<Nanos>,
     /// Sentence that explains why the deadline would be missed.
     pub because: String,

@@ -48,12 +48,12 @@ struct Around {
 struct Member {
     wcet: Nanos,
     period: Nanos,
-    /// Time by which two of its jobs may be closer to each other than a period.
+    /// Time by which the distance of two jobs of the task may be shorter than a period.
     late: Nanos,
     role: Role,
     /// Jobs of an earlier instance that the blocking job may release.
     carried: u64,
-    /// Whether it interrupts the last step.
+    /// Whether the task interrupts the last step.
     interrupts: bool,
 }
 

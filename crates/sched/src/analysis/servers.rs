@@ -100,7 +100,7 @@ impl FromStr for Kind {
 /// Server of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Server {
-    /// Rule by which its capacity is lost and replenished.
+    /// Rule by which the server's capacity is lost and replenished.
     pub kind: Kind,
     /// Processor time in each period; more than 0.
     pub capacity: Nanos,

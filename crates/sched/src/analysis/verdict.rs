@@ -43,7 +43,7 @@ pub enum Method {
 pub struct Verdict {
     /// Index of the task in the set.
     pub task: usize,
-    /// Result for its deadline.
+    /// Result for the deadline of the operation.
     pub outcome: Outcome,
     /// Method that decided.
     pub method: Method,
@@ -189,7 +189,7 @@ pub struct Unchained {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoChain {
-    /// Indices of its first senders, whose periods differ.
+    /// Indices of the first senders, whose periods differ.
     Periods(Vec<usize>),
     /// Index of a step that is not released by events alone: it has an offset, jitter, or another
     /// period than its senders.

@@ -31,9 +31,9 @@ const MOST_WAITS: usize = 8;
 pub struct Wait {
     /// Index of the task in its set.
     pub task: usize,
-    /// Number of its jobs.
+    /// Number of jobs of the task.
     pub jobs: u64,
-    /// Time that they take together, in ns.
+    /// Total time of these jobs, in ns.
     pub time: Nanos,
 }
 

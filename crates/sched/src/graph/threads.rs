@@ -17,11 +17,11 @@ pub(crate) type Rates = BTreeMap<Nanos, u64>;
 /// Stream of dispatches of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Dispatch {
-    /// Index of the operation that begins it, in the order of handles.
+    /// Index of the operation that begins the stream, in the order of handles.
     pub(crate) entry: usize,
-    /// Period of its thread, or of the events that trigger it.
+    /// Period of the operation's thread, or of the events that trigger it.
     pub(crate) period: Nanos,
-    /// Whether events trigger it.
+    /// Whether events trigger the operation.
     pub(crate) by_events: bool,
     /// Indices, in the order of handles, of the operations whose dispatches of this period send
     /// these events, themselves or by two-way calls.

@@ -55,7 +55,7 @@ pub struct Level {
     pub os_priority: i32,
     /// Order of the queue.
     pub dispatching: Dispatching,
-    /// Periods of its operations, shortest first.
+    /// Periods of the level's operations, shortest first.
     pub periods: Vec<Nanos>,
 }
 

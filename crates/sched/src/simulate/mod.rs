@@ -42,17 +42,17 @@ pub struct Slice {
 /// Simulated job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
-    /// Index of its task in the set.
+    /// Index of the job's task in the set.
     pub task: usize,
     /// Number of the job, counted from 0 for each task.
     pub number: u64,
-    /// Time of its release, at its period or at the end of its senders.
+    /// Time of the job's release, at its period or at the end of its senders.
     pub release: Nanos,
     /// Absolute deadline.
     pub deadline: Nanos,
-    /// Time at which it began; `None` if it was dropped.
+    /// Time at which the job began; `None` if it was dropped.
     pub began: Option<Nanos>,
-    /// Time at which it ended; `None` if it was dropped.
+    /// Time at which the job ended; `None` if it was dropped.
     pub done: Option<Nanos>,
 }
 

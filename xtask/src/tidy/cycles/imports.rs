@@ -13,7 +13,7 @@ pub(super) struct Imports {
 
 struct File {
     name: String,
-    /// Path of its module.
+    /// Path of the file's module.
     module: Path,
     /// Code without comments and tests.
     text: String,
@@ -26,7 +26,7 @@ type Path = Vec<String>;
 struct Use {
     name: String,
     path: Path,
-    /// Whether it is re-exported by a file that only assembles a module.
+    /// Whether the name is re-exported by a file that only assembles a module.
     shown: bool,
 }
 

@@ -51,11 +51,11 @@ enum Stage {
 #[derive(Default)]
 struct Client {
     encoding: Encoding,
-    /// Whether it shows Markdown.
+    /// Whether the client shows Markdown.
     markdown: bool,
-    /// Whether it shows symbols as a tree.
+    /// Whether the client shows symbols as a tree.
     tree: bool,
-    /// Whether it shows places that explain a diagnostic.
+    /// Whether the client shows places that explain a diagnostic.
     related: bool,
 }
 

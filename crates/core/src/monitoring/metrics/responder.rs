@@ -79,13 +79,13 @@ impl Responder {
         Ok(Responder { address, listener, stop, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Returns the address at which it listens.
+    /// Returns the address at which the responder listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Closes its port, and tells its thread to close all connections and to end. Does not wait for the thread, which
-    /// has the lowest priority.
+    /// Closes the responder's port, and tells its thread to close all connections and to end. Does not wait for the
+    /// thread, which has the lowest priority.
     pub(crate) fn close(&self) {
         self.stop.raise();
         // Linux ends the state LISTEN at once: further clients are refused, and another socket may have the port.

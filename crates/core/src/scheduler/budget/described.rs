@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Described<'a> {
     /// Object key in its references, without a suffix for an operation.
     pub key: &'a [u8],
-    /// Path of its POA below the root, with names joined by `/`.
+    /// Path of the object's POA below the root, with names joined by `/`.
     pub poa: &'a str,
     /// Repository id of its interface.
     pub repository_id: &'a str,

@@ -98,8 +98,7 @@ pub enum BudgetOf {
     Operation(String),
     /// Single object, by its key or its bound name.
     Object(String),
-    /// All objects of a POA, by its path below the root, such as `sensors/radar`; empty for the
-    /// root's.
+    /// All objects of a POA, by its path below the root, such as `sensors/radar`; empty for the root POA.
     Poa(String),
     /// Single client, as its transport identifies it: a network address; a process of this host as
     /// `uid 1000, gid 100, pid 7`, or all processes of a user as `uid 1000`; the subject of a certificate by any of its

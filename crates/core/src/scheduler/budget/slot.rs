@@ -39,7 +39,7 @@ pub(crate) struct BudgetSlot {
     charged: AtomicU64,
     /// Processor time of the thread when the request began.
     began: AtomicU64,
-    /// Processor time of the request beyond which it overruns.
+    /// Processor time of one request beyond which the request overruns.
     longest: AtomicU64,
     /// Whether the overrun was reported to the application.
     told: AtomicBool,
@@ -183,7 +183,7 @@ pub(super) struct Finished {
     pub(super) left: u64,
     /// Processor time of the request.
     pub(super) run: u64,
-    /// Processor time beyond which it overruns.
+    /// Processor time beyond which the request overruns.
     pub(super) longest: u64,
     /// Whether the overrun was reported to the application.
     pub(super) told: bool,

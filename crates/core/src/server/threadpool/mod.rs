@@ -54,7 +54,7 @@ const LAST_THREADS: Duration = Duration::from_secs(2);
 /// Description of a threadpool of an ORB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadpoolLanes {
-    /// Whether its threads keep the priority of their lane.
+    /// Whether the pool's threads keep the priority of their lane.
     pub has_lanes: bool,
     /// Priority of each lane, in the order given; without lanes the default priority.
     pub priorities: Vec<Priority>,

@@ -63,13 +63,13 @@ pub struct ThreadpoolLane {
     pub static_threads: usize,
     /// Maximum number of further threads (`dynamic_threads`), which are started when all others are busy.
     pub dynamic_threads: usize,
-    /// Processor of its threads; `None` for any. Not in the specification.
+    /// Processor of the lane's threads; `None` for any. Not in the specification.
     pub cpu: Option<usize>,
     /// Time for which reads of its connections poll the network device before they wait for the
     /// interrupt. Not in the specification.
     pub busy_poll: Option<Duration>,
-    /// DSCP of its connections' packets, 0 to 63. Not in the specification, which has a ServerProtocolPolicy with
-    /// `enable_network_priority` for this purpose.
+    /// DSCP of the packets of the lane's connections, 0 to 63. Not in the specification, which has a
+    /// ServerProtocolPolicy with `enable_network_priority` for this purpose.
     pub dscp: Option<u8>,
     /// Queue of this host's network devices for its packets (SO_PRIORITY), 0 to 6, as interpreted by the queueing
     /// discipline. Not in the specification.
@@ -81,7 +81,7 @@ pub struct ThreadpoolLane {
     /// lane exists. Lanes that name the same device share its threads, which have the priority of the most urgent lane.
     /// Not in the specification.
     pub napi: Option<String>,
-    /// Scheduling of its threads in the kernel. Not in the specification.
+    /// Scheduling of the lane's threads in the kernel. Not in the specification.
     pub scheduling: LaneScheduling,
 }
 
@@ -280,8 +280,7 @@ impl Threadpool {
         self
     }
 
-    /// Sets the stack size of each thread in octets (`stacksize`); 0, the default, for the
-    /// system's.
+    /// Sets the stack size of each thread in octets (`stacksize`); 0, the default, selects the system's size.
     pub fn stack_size(mut self, octets: usize) -> Self {
         self.stack_size = octets;
         self

@@ -220,7 +220,7 @@ impl SimulatedServer {
         SimulatedServer { orb, worker, object }
     }
 
-    /// Returns its object, for calls of `client`.
+    /// Returns the server's object, for calls of `client`.
     pub(super) fn object(&self, client: &Orb) -> Ref {
         let text = self.object.ior().to_string();
         let object = client.string_to_object(&text).expect("a reference");

@@ -28,7 +28,7 @@ pub(super) enum Applied {
     Yes(Schedule),
     /// The thread's class and priority must not be changed.
     Untouched,
-    /// The kernel refuses for lack of privilege, for the first time.
+    /// First refusal by the kernel because of a missing privilege.
     RefusedNow(NativePriority),
 }
 

@@ -119,14 +119,14 @@ pub enum Type {
     Sequence {
         /// Maximum number of elements, if bounded.
         bound: Option<u32>,
-        /// Type of its elements.
+        /// Type of the sequence's elements.
         element: Box<Type>,
     },
     /// An array; one with several dimensions is an array of arrays.
     Array {
         /// Number of elements.
         length: u32,
-        /// Type of its elements.
+        /// Type of the array's elements.
         element: Box<Type>,
     },
     /// A name of another type.

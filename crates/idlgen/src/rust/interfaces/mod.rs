@@ -40,7 +40,7 @@ struct Method<'r, 'm> {
     descriptor: &'r str,
     /// Error enum, if the call raises user exceptions.
     error: Option<&'r str>,
-    /// Whether it takes `&mut self`: it changes the state of a value.
+    /// Whether the method takes `&mut self`: it changes the state of a value.
     mutating: bool,
     /// Whether the servant's method returns nothing: a oneway that is not `@fallible`.
     silent: bool,

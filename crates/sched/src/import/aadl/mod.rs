@@ -79,7 +79,7 @@ pub enum SchedulingProtocol {
 pub struct Processor {
     /// Path from the system down, joined by dots.
     pub path: String,
-    /// Position of its subcomponent.
+    /// Position of the processor's subcomponent.
     pub place: Place,
     /// `Scheduling_Protocol`; `None` if not specified.
     pub protocol: Option<SchedulingProtocol>,
@@ -92,7 +92,7 @@ pub struct Processor {
 pub struct Thread {
     /// Path from the system down, joined by dots.
     pub path: String,
-    /// Position of its subcomponent.
+    /// Position of the thread's subcomponent.
     pub place: Place,
     /// Shortest `Compute_Execution_Time`, in ns, rounded down.
     pub best_case: Nanos,
@@ -106,7 +106,7 @@ pub struct Thread {
     pub offset: Option<Nanos>,
     /// `Dispatch_Jitter`, rounded up.
     pub jitter: Nanos,
-    /// Index of its processor in the model; `None` if the model has none.
+    /// Index of the thread's processor in the model; `None` if the model has none.
     pub processor: Option<usize>,
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Property<'t> {
     /// Name in lower case, without its property set.
     pub(super) name: String,
     pub(super) value: &'t [Token<'t>],
-    /// Subcomponents that it applies to; empty: the component itself.
+    /// Subcomponents to which the property applies; empty: the component itself.
     pub(super) to: Vec<Vec<String>>,
     pub(super) place: Place,
 }

@@ -387,10 +387,10 @@ pub(crate) type WeakContainer = Weak<Inner>;
 #[non_exhaustive]
 pub enum InstallError {
     /// A component or home with this name exists.
-    #[error("{0:?} is installed already; remove it first, or choose another name")]
+    #[error("{0:?} is already installed; remove it first, or choose another name")]
     Name(String),
     /// The container has the maximum number of components, `max_components`.
-    #[error("the container holds {0} components, its limit; remove one, or raise max_components")]
+    #[error("the container has the maximum of {0} components; remove one, or raise max_components")]
     Full(usize),
     /// The executor's `set_session_context` raised an exception.
     #[error("the executor's set_session_context raised {0}")]
@@ -402,7 +402,7 @@ pub enum InstallError {
     #[error("the component has no facet, sink or source {0:?} whose rate could be enforced")]
     Rate(String),
     /// A rate that is restricted to ports of one kind ([`PortRate::only_at`]) was set for a port of the other kind.
-    #[error("the rate of port {port:?} is that of a {wanted}, and the port is a {found}")]
+    #[error("the rate of port {port:?} applies to a {wanted}, but the port is a {found}")]
     RateKind {
         /// Name of the port.
         port: String,
@@ -413,7 +413,8 @@ pub enum InstallError {
     },
     /// The container is destroyed, or the component was removed during its installation.
     #[error(
-        "the container is destroyed, or the component was removed while it was installed; install it again, in another container if need be"
+        "the container is destroyed, or the component was removed while it was being installed; install it again, if \
+         necessary in another container"
     )]
     Closed,
 }

@@ -91,7 +91,7 @@ pub enum LifeCycleError {
         to: Phase,
     },
     /// The phase is already being changed, by another thread or by an enclosing call in this thread.
-    #[error("the component is on its way to another phase; wait for that call to return")]
+    #[error("the component is changing to another phase; wait until that call returns")]
     Busy,
     /// The executor refused its configuration.
     #[error("the executor's configuration_complete raised InvalidConfiguration")]

@@ -139,10 +139,10 @@ impl<E: Clone + Send + 'static> fmt::Debug for Outlet<E> {
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PullError {
     /// The queue is empty.
-    #[error("no event waits")]
+    #[error("no event is waiting")]
     Empty,
     /// The outlet is detached, and no event is left.
-    #[error("the outlet is detached: no event will come")]
+    #[error("the outlet is detached: no event will arrive")]
     Detached,
 }
 

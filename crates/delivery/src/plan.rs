@@ -154,14 +154,14 @@ impl LanePlan {
 pub enum ConnectError {
     /// The dispatcher already has the maximum number of outlets ([`Plan::outlets`]).
     #[error(
-        "all {limit} outlets of the dispatcher are connected: raise Plan::outlets or disconnect some"
+        "all {limit} outlets of the dispatcher are connected: raise Plan::outlets, or disconnect some"
     )]
     TooManyOutlets {
         /// Maximum number of outlets of the dispatcher.
         limit: usize,
     },
     /// The dispatcher has no lane with this index.
-    #[error("there is no lane {lane}: the dispatcher has {lanes}, counted from 0")]
+    #[error("there is no lane {lane}: the dispatcher has {lanes} lanes, counted from 0")]
     NoSuchLane {
         /// Requested index.
         lane: usize,
@@ -169,7 +169,7 @@ pub enum ConnectError {
         lanes: usize,
     },
     /// A member of [`Qos`](crate::Qos) that must be at least 1 is zero.
-    #[error("Qos::{0} is 0 and counts from 1")]
+    #[error("Qos::{0} is 0, but must be at least 1")]
     Zero(&'static str),
     /// The timer service has no timer left for the pacing of the outlet.
     #[error(transparent)]
@@ -190,7 +190,7 @@ impl fmt::Debug for ConnectError {
 #[non_exhaustive]
 pub enum DispatcherError {
     /// A lane cannot start.
-    #[error("lane {name:?} of the dispatcher does not start: {error}")]
+    #[error("lane {name:?} of the dispatcher cannot be started: {error}")]
     Lane {
         /// Name of the lane.
         name: String,
@@ -199,7 +199,7 @@ pub enum DispatcherError {
         error: StartError,
     },
     /// The thread of the timers cannot start.
-    #[error("the timers of the dispatcher get no thread: {0}")]
+    #[error("the thread for the dispatcher's timers cannot be started: {0}")]
     Timers(#[source] std::io::Error),
 }
 

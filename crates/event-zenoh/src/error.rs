@@ -33,18 +33,18 @@ impl fmt::Display for FederationError {
         f.write_str("federation of event channels: ")?;
         match self {
             Self::Setting { setting, why } => {
-                write!(f, "zenoh refuses {setting}: {why}; endpoints are such as tcp/10.0.0.7:7447")
+                write!(f, "zenoh rejects {setting}: {why}; an endpoint has a form such as tcp/10.0.0.7:7447")
             }
             Self::Open(why) => write!(
                 f,
-                "zenoh does not begin: {why}; check that no other process listens at the endpoints, and, for a client, that \
-                 a router is there"
+                "zenoh cannot start: {why}; check that no other process listens at the endpoints and, for a client, \
+                 that a router is running"
             ),
-            Self::Declare(why) => write!(f, "zenoh refuses a declaration: {why}"),
-            Self::Channel(error) => write!(f, "the channel refuses the gateway: {error}"),
+            Self::Declare(why) => write!(f, "zenoh rejects a declaration: {why}"),
+            Self::Channel(error) => write!(f, "the channel rejects the gateway: {error}"),
             Self::Threads(error) => write!(f, "{error}"),
-            Self::Queue(error) => write!(f, "the queues are refused: {error}"),
-            Self::Thread(error) => write!(f, "no thread for the gateway: {error}"),
+            Self::Queue(error) => write!(f, "the queues cannot be created: {error}"),
+            Self::Thread(error) => write!(f, "the thread of the gateway cannot be started: {error}"),
         }
     }
 }

@@ -18,11 +18,11 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Suppliers and consumers connect to the channel as to any other: corbaloc::HOST:PORT/EventService. Hosts find \
-    each other by --connect or --scout. A router passes events on between others.\n\nExample, on two hosts:\n  \
-    oxorb-federate --port 2811 --mode router --listen tcp/0.0.0.0:7447\n  \
-    oxorb-federate --port 2811 --connect tcp/north:7447\n  \
-    oxorb event pub --at corbaloc::localhost:2811/EventService --type 17 0.75"
+    after_help = "Suppliers and consumers connect to the channel as to any other channel, at \
+    corbaloc::HOST:PORT/EventService. Hosts find each other by --connect or --scout. A router forwards events between \
+    other hosts.\n\nExample, on two hosts:\n  oxorb-federate --port 2811 --mode router --listen tcp/0.0.0.0:7447\n  \
+    oxorb-federate --port 2811 --connect tcp/north:7447\n  oxorb event pub --at corbaloc::localhost:2811/EventService \
+    --type 17 0.75"
 )]
 struct Args {
     /// Address that the channel listens at
@@ -139,8 +139,8 @@ fn summary(json: bool, seen: &FederationStatistics) {
             })
         ),
         false => println!(
-            "sent {sent} events ({ended} had no ttl left, {failed} failed); received {received} ({lost} lost on the way, \
-             {repeated} repeated, {malformed} malformed); {dropped} dropped from full queues"
+            "sent {sent} events ({ended} had no ttl left, {failed} failed); received {received} ({lost} lost in \
+             transit, {repeated} repeated, {malformed} malformed); {dropped} dropped from full queues"
         ),
     }
 }

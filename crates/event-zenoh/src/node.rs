@@ -126,6 +126,6 @@ impl FromStr for Mode {
     fn from_str(text: &str) -> Result<Mode, String> {
         let all = [Mode::Router, Mode::Peer, Mode::Client];
         let found = all.into_iter().find(|mode| mode.name() == text);
-        found.ok_or_else(|| format!("there is no mode {text}: router, peer or client"))
+        found.ok_or_else(|| format!("there is no mode {text}; expected router, peer or client"))
     }
 }

@@ -97,8 +97,8 @@ impl fmt::Display for PriorityError {
         let names = ALL.map(|(_, name)| name).join(", ");
         write!(
             f,
-            "priorities of events: {:?} is no new entry: write type@priority, such as 17@real-time, or *@priority for all \
-             others, each type once; priorities are {names}",
+            "priorities of events: {:?} is invalid or a repetition: write type@priority, such as 17@real-time, or \
+             *@priority for all others, each type once; priorities are {names}",
             self.entry
         )
     }

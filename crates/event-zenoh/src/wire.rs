@@ -169,16 +169,16 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("sample of a federation refused: ")?;
         match self {
-            Self::Topic => f.write_str("its key is none of TYPE/SOURCE or any"),
-            Self::Short => write!(f, "it has less than {HEADER_OCTETS} octets"),
+            Self::Topic => f.write_str("its key is neither TYPE/SOURCE nor any"),
+            Self::Short => write!(f, "it has fewer than {HEADER_OCTETS} octets"),
             Self::Magic => f.write_str("it is not from a gateway of OxORB"),
             Self::Version(version) => write!(f, "it has version {version} instead of {VERSION}"),
-            Self::Priority(one) => write!(f, "it has priority {one}, which is not from 1 to 7"),
-            Self::Event(why) => write!(f, "its event: {why}"),
-            Self::Count(count) => write!(f, "it holds {count} events instead of one"),
-            Self::OtherTopic => f.write_str("its event is of another topic than its key"),
+            Self::Priority(one) => write!(f, "it has priority {one}, but a priority must be from 1 to 7"),
+            Self::Event(why) => write!(f, "its event cannot be decoded: {why}"),
+            Self::Count(count) => write!(f, "it contains {count} events instead of one"),
+            Self::OtherTopic => f.write_str("its event belongs to another topic than its key"),
             Self::Reserved(kind) => {
-                write!(f, "its event has type {kind}, which is a channel's own")
+                write!(f, "its event has type {kind}, which is reserved for channels")
             }
         }
     }

@@ -79,10 +79,8 @@ impl FromStr for Filter {
         // Check the limits again: the depth of the text may differ from that of the list of dependencies.
         match Filter::parse(&filter.to_dependencies(0), Syntax::Prefix, &limits) {
             Ok(_) => Ok(filter),
-            Err(_) => {
-                Err(reader
-                    .wrong("too large: a filter has 1,024 dependencies and 32 levels at most"))
-            }
+            Err(_) => Err(reader
+                .wrong("too large: a filter can have at most 1,024 dependencies and 32 levels")),
         }
     }
 }
@@ -130,7 +128,7 @@ impl<'t> Reader<'t> {
 
     fn not(&mut self, depth: usize) -> Result<Filter, FilterTextError> {
         let Some(below) = depth.checked_sub(1) else {
-            return Err(self.wrong("nested too deeply: a filter has 32 levels at most"));
+            return Err(self.wrong("nested too deeply: a filter can have at most 32 levels"));
         };
         if self.starts("!") && !self.starts("!=") {
             self.take("!");
@@ -186,7 +184,7 @@ impl<'t> Reader<'t> {
             (Field::Type, None) if (1..crate::event_type::UNDEFINED).contains(&number) => {
                 self.at = at;
                 return Err(self.wrong(
-                    "types below 16 mean something to the channel: events have larger ones",
+                    "types below 16 are reserved for the channel: use larger ones for events",
                 ));
             }
             (Field::Type, None) => Filter::event_type(number),

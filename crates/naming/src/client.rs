@@ -358,10 +358,10 @@ impl fmt::Display for NamingError {
                 match not_found.why {
                     NotFoundReason::MissingNode => write!(f, "there is no {first:?} (NotFound)"),
                     NotFoundReason::NotContext => {
-                        write!(f, "{first:?} is an object, no context (NotFound)")
+                        write!(f, "{first:?} is an object, not a context (NotFound)")
                     }
                     NotFoundReason::NotObject => {
-                        write!(f, "{first:?} is a context, no object (NotFound)")
+                        write!(f, "{first:?} is a context, not an object (NotFound)")
                     }
                 }
             }
@@ -369,13 +369,16 @@ impl fmt::Display for NamingError {
                 let at = stopped.cxt.as_ref().and_then(Interface::to_corbaloc);
                 write!(
                     f,
-                    "the service cannot reach the context at {}, which should know {:?}, or is not allowed to (CannotProceed)",
+                    "the service cannot reach the context at {}, which should contain {:?}, or is not allowed to \
+                     (CannotProceed)",
                     at.as_deref().unwrap_or("an unknown address"),
                     rest(&stopped.rest_of_name)
                 )
             }
-            Problem::InvalidName => f.write_str("the service takes no such name (InvalidName)"),
-            Problem::AlreadyBound => f.write_str("the name is taken (AlreadyBound)"),
+            Problem::InvalidName => {
+                f.write_str("the service does not accept this name (InvalidName)")
+            }
+            Problem::AlreadyBound => f.write_str("the name is already bound (AlreadyBound)"),
             Problem::NotEmpty => f.write_str("the context has bindings (NotEmpty)"),
             Problem::System(exception) if *exception == NOT_WANTED => {
                 f.write_str("the name is bound to nil")

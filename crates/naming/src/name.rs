@@ -220,11 +220,11 @@ impl fmt::Display for InvalidName {
             Malformed::EmptyComponent => {
                 "an empty component; one with neither id nor kind is written \".\""
             }
-            Malformed::TrailingDot => "a dot without a kind after it; leave the dot out",
+            Malformed::TrailingDot => "a dot without a kind after it; omit the dot",
             Malformed::SecondDot => {
                 "a second dot in one component; a dot within id or kind is written \"\\.\""
             }
-            Malformed::Escape => "a backslash must stand before \"/\", \".\" or \"\\\"",
+            Malformed::Escape => "a backslash must precede \"/\", \".\" or \"\\\"",
         };
         write!(f, " is malformed at offset {}: {why}", self.at)
     }

@@ -15,14 +15,14 @@ pub enum Error {
     },
     /// The ORB already serves events, or was shut down.
     #[error(
-        "the event service cannot be served: {0}; an ORB has one event service, and none after its shutdown"
+        "the event service cannot be served: {0}; an ORB can have one event service, and none after its shutdown"
     )]
     Poa(#[from] oxorb::poa::PoaError),
     /// The objects of the service cannot be served.
     #[error("the event service cannot be served: {0}")]
     System(#[from] oxorb::SystemException),
     /// Threads or timers cannot be started.
-    #[error("the event service gets no threads: {0}")]
+    #[error("the threads of the event service cannot be started: {0}")]
     Threads(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

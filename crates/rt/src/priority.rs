@@ -54,7 +54,7 @@ impl FromStr for Priority {
         let value: Option<i16> = text.parse().ok();
         value
             .and_then(|value| Priority::new(value).ok())
-            .ok_or_else(|| format!("{text:?} is not a priority: expected a number from 0 to 32767"))
+            .ok_or_else(|| format!("{text:?} is not a priority; expected a number from 0 to 32767"))
     }
 }
 
@@ -74,7 +74,7 @@ impl From<Priority> for i16 {
 
 /// Error for a negative number, which is not a [`Priority`].
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0} is not a priority: they go from 0 to 32767")]
+#[error("{0} is not a priority; expected 0 to 32767")]
 pub struct OutOfRange(pub i16);
 
 impl fmt::Debug for OutOfRange {

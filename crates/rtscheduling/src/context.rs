@@ -65,16 +65,16 @@ pub struct DsrtQos {
 #[non_exhaustive]
 pub enum BadContext {
     /// Length of a context that is longer than [`MAX_CONTEXT`].
-    #[error("it has {0} octets, and {MAX_CONTEXT} is the most")]
+    #[error("it has {0} octets, but the limit is {MAX_CONTEXT}")]
     TooLong(usize),
     /// Octets that cannot be decoded, with the error.
     #[error("it cannot be decoded: {0}")]
     Malformed(Error),
     /// Name of the type of the context's value, if it is not `Svc_Ctxt_DSRT_QoS`.
-    #[error("it holds a {0} instead of a Kokyu::Svc_Ctxt_DSRT_QoS")]
+    #[error("it contains a {0} instead of a Kokyu::Svc_Ctxt_DSRT_QoS")]
     OtherType(String),
     /// Length of an id longer than [`MAX_ID`].
-    #[error("the thread's id has {0} octets, and {MAX_ID} is the most")]
+    #[error("the thread's id has {0} octets, but the limit is {MAX_ID}")]
     IdTooLong(usize),
     /// Context without an id.
     #[error("the thread has no id")]

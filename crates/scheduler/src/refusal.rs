@@ -19,13 +19,13 @@ pub enum Refusal {
     Scheduling(#[from] Error),
     /// Earlier calls occupied the service for longer than
     /// [`Limits::patience`](crate::Limits::patience): SYNCHRONIZATION_FAILURE.
-    #[error("others worked with the service for more than {0:?}")]
+    #[error("other clients used the service for more than {0:?}")]
     Busy(Duration),
     /// A client registers an operation at run time that was not analysed: INTERNAL.
-    #[error("{0:?} was not analysed; analyse again with all operations that run")]
+    #[error("{0:?} was not analysed; analyse again with all running operations")]
     NotAnalysed(String),
     /// The operations or dependencies exceed the [`Limits`](crate::Limits): IMP_LIMIT.
-    #[error("the service holds {most} {what}, which is the most")]
+    #[error("the service has the maximum of {most} {what}")]
     TooMany {
         /// Name of the exceeded limit.
         what: &'static str,
@@ -34,11 +34,11 @@ pub enum Refusal {
     },
     /// The reference is for the application section: NO_PERMISSION.
     #[error(
-        "the reference is for the application section, and the operation belongs to the privileged one"
+        "the reference leads to the application section, but the operation belongs to the privileged section"
     )]
     Privileged,
     /// The service is served read-only, and the operation would change it: NO_PERMISSION.
-    #[error("the service is served read-only")]
+    #[error("the service is read-only")]
     ReadOnly,
     /// The state could not be written, and nothing was changed: PERSIST_STORE.
     #[error("nothing was changed: {0}")]

@@ -202,7 +202,8 @@ impl Remote {
     pub fn repository(&self) -> Result<Repository, RemoteError> {
         let infos = tried(self.scheduler.get_rt_info_set(), "read operations")?;
         let dependencies = self.dependencies()?;
-        joined(infos, &dependencies).map_err(|why| RemoteError::unusable("use what it holds", &why))
+        joined(infos, &dependencies)
+            .map_err(|why| RemoteError::unusable("use the operations of the service", &why))
     }
 
     /// Makes the service compute with thread priorities from `minimum` to `maximum`; returns the
@@ -228,7 +229,7 @@ impl Remote {
             }
             Err(EntryPointPriorityError::NotScheduled(_)) => Ok(None),
             Err(why) => {
-                let what = format_args!("tell the priority of {entry_point:?}");
+                let what = format_args!("report the priority of {entry_point:?}");
                 Err(RemoteError::new(what, &why))
             }
         }

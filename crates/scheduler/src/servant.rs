@@ -370,7 +370,7 @@ fn create(
     }
     let (octets, most) = (entry_point.len(), limits.name_octets);
     if octets > most {
-        let why = format!("a name of {octets} octets is too long: {most} are the most");
+        let why = format!("a name of {octets} octets is too long: the limit is {most}");
         return Err(Error::Invalid(why).into());
     }
     // If the name exists already, the exception is DuplicateName even at the limit.

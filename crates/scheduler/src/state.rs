@@ -60,12 +60,12 @@ impl State {
     /// Opens or creates a file, and loads its contents into the service.
     pub(crate) fn open(path: PathBuf, service: &mut Service) -> Result<State, Error> {
         if service.is_run_time() {
-            let why = "the table of run time is fixed, and nothing of it is kept";
+            let why = "the table of the run-time service is fixed, so it has no state file";
             return Err(failed(&path, why));
         }
         let database = Database::open(&path, CACHE).map_err(|error| match error {
             redb::Error::DatabaseAlreadyOpen => {
-                failed(&path, "another process keeps schedules in it, or this one does already")
+                failed(&path, "another process, or this one, already stores schedules in it")
             }
             other => failed(&path, other),
         })?;
@@ -76,7 +76,7 @@ impl State {
         let mut state = State { path, database, infos: Vec::new(), scheduled: None };
         let (format, infos, scheduled) = read.map_err(|error| failed(&state.path, error))?;
         if format != FORMAT {
-            let why = format!("it has format {format}, and this version knows format {FORMAT}");
+            let why = format!("it has format {format}, but this version supports format {FORMAT}");
             return Err(failed(&state.path, why));
         }
         (state.infos, state.scheduled) = (infos, scheduled);

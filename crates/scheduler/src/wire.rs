@@ -54,7 +54,7 @@ fn nanos(what: &str, time: u64) -> Result<Nanos, Error> {
     let nanos = time.checked_mul(UNIT).filter(|&nanos| nanos <= LONGEST);
     nanos.ok_or_else(|| {
         Error::Invalid(format!(
-            "the {what} of {time} units of 100 ns overflows: 36 years are the most"
+            "the {what} of {time} units of 100 ns overflows: the maximum is 36 years"
         ))
     })
 }

@@ -57,8 +57,8 @@ pub(crate) fn open(path: &Path, cache: usize) -> Result<redb::Database, redb::Er
 pub fn check_not_empty(path: &Path) -> Result<(), redb::Error> {
     match fs::metadata(path) {
         Ok(facts) if facts.is_file() && facts.len() == 0 => Err(redb::Error::Corrupted(
-            "the file has 0 octets, and no store is that short: put a backup in its place, or remove it to begin with an \
-             empty store"
+            "the file has 0 octets, which no store has: replace it by a backup, or remove it to begin with an empty \
+             store"
                 .to_owned(),
         )),
         _ => Ok(()),

@@ -58,10 +58,10 @@ impl Default for SenderOptions {
 #[derive(thiserror::Error)]
 pub enum StartError {
     /// The object that receives reports could not be activated in the root POA.
-    #[error("the object that hears a stream's reports was not activated: {0}")]
+    #[error("the object that receives a stream's reports was not activated: {0}")]
     Reports(Box<dyn std::error::Error + Send + Sync>),
     /// The thread could not be started.
-    #[error("no thread for a stream: {0}")]
+    #[error("the thread of a stream cannot be started: {0}")]
     Thread(std::io::Error),
 }
 

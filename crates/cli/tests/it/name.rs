@@ -98,7 +98,7 @@ fn names_are_made_shown_and_taken_away() {
     let why = server.bad(&["bind", "bank/teller.object", NOBODY]);
     assert_eq!(
         why,
-        "error: cannot bind \"bank/teller.object\": the name is taken (AlreadyBound)\n"
+        "error: cannot bind \"bank/teller.object\": the name is already bound (AlreadyBound)\n"
     );
     server.good(&["bind", "bank/teller.object", NOBODY, "--rebind"]);
     let ior = server.good(&["resolve", "bank/teller.object"]);
@@ -242,7 +242,7 @@ fn names_outlive_the_server() {
         oxorb().args(["name", "serve", "--port", "0", "--store", &store]).output().unwrap();
     assert_eq!(second.status.code(), Some(1));
     let why = String::from_utf8_lossy(&second.stderr);
-    assert!(why.contains("another process serves names from it"), "{why}");
+    assert!(why.contains("another process, or this one, already serves names from it"), "{why}");
 
     server.process.kill();
     let server = Server::start(&["--store", &store]);

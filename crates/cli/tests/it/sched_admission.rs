@@ -58,7 +58,7 @@ fn operations_are_admitted_listed_and_released() {
     assert_eq!(load["members"].as_array().unwrap().len(), 2);
     assert_eq!(load["budgets"][0]["budget"], "time=4ms/10ms longest=4ms beyond=refuse");
     let released = good(&["release", "operation", "a::B::one", "--server", &url]);
-    assert_eq!(released, "operation a::B::one is let go\n");
+    assert_eq!(released, "operation a::B::one is released\n");
     assert!(!sched(&["release", "operation", "a::B::one", "--server", &url]).status.success());
     assert!(admit("a::B::three").status.success());
     orb.shutdown(true).unwrap();

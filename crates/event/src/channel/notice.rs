@@ -67,10 +67,10 @@ impl fmt::Display for Notice {
                 write!(f, "connection {number} is not scheduled: {why}")
             }
             Notice::NoThread(name, why) => {
-                write!(f, "the system refuses the thread {name}: {why}")
+                write!(f, "the system cannot start the thread {name}: {why}")
             }
             Notice::ObserverReleased(handle, why) => {
-                write!(f, "observer {handle} is let go: it was not reached: {why}")
+                write!(f, "observer {handle} was released, because it could not be reached: {why}")
             }
             Notice::Destroyed => f.write_str("a client destroyed the channel"),
             Notice::Released { side, number, why } => {
@@ -81,12 +81,15 @@ impl fmt::Display for Notice {
                 match why {
                     Released::Silent(time) => write!(
                         f,
-                        "{side} {number} is let go: it has no object to ask, and pushed nothing for {time:?}"
+                        "{side} {number} was released: it has no object that could be queried, and pushed nothing for \
+                         {time:?}"
                     ),
-                    Released::Gone => write!(f, "{side} {number} is let go: its object is gone"),
+                    Released::Gone => {
+                        write!(f, "{side} {number} was released: its object no longer exists")
+                    }
                     Released::Failures(count, last) => write!(
                         f,
-                        "{side} {number} is let go after {count} failures in a row: {last}"
+                        "{side} {number} was released after {count} consecutive failures: {last}"
                     ),
                 }
             }

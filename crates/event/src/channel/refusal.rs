@@ -12,24 +12,26 @@ pub enum ConnectError {
     #[error("the filter is refused: {0}")]
     Filter(FilterError),
     /// The proxy already has a peer, and the channel does not permit another one to replace it.
-    #[error("the proxy is connected already; obtain another one, or let the channel reconnect")]
+    #[error(
+        "the proxy is already connected; obtain another one, or enable reconnection at the channel"
+    )]
     AlreadyConnected,
     /// A limit of the channel was reached. The values are the field of [`Limits`](crate::Limits) and the limit.
-    #[error("the channel takes at most {1} {0} (Limits::{0})")]
+    #[error("the channel accepts at most {1} {0} (Limits::{0})")]
     Limit(&'static str, usize),
     /// The client has used its share of the channel ([`Limits::client_share`](crate::Limits)). The value is this share.
-    #[error("one client gets at most {0} of them (Limits::client_share)")]
+    #[error("one client can have at most {0} of them (Limits::client_share)")]
     Share(usize),
     /// The dispatcher refused to create another queue.
-    #[error("the consumer gets no queue: {0}")]
+    #[error("the queue of the consumer cannot be created: {0}")]
     Queue(oxorb_delivery::ConnectError),
     /// A queue was requested, but the channel delivers in the supplier's thread.
     #[error(
-        "the channel delivers in the supplier's thread and has no queues: make it with EventChannel::queued"
+        "the channel delivers in the supplier's thread and has no queues: create it with EventChannel::queued"
     )]
     NoQueues,
     /// The system cannot start the thread for timers.
-    #[error("the system gives no thread for timers")]
+    #[error("the system cannot start the thread for timers")]
     Thread,
     /// The channel was destroyed, or the proxy was disconnected.
     #[error("the channel or the proxy has ended")]
@@ -47,7 +49,7 @@ impl fmt::Debug for ConnectError {
 #[non_exhaustive]
 pub enum PushError {
     /// The connection has ended: the supplier was disconnected or released, or the channel was destroyed.
-    #[error("the supplier is not connected any more")]
+    #[error("the supplier is no longer connected")]
     NotConnected,
     /// The number of events in one push exceeds `Limits::events`. The value is this limit.
     #[error("more than {0} events in one push (Limits::events)")]
@@ -64,7 +66,7 @@ pub enum PushError {
     /// The events are being pushed in a circle. The value is the number of nested pushes in this thread. A consumer
     /// made each of these pushes while it handled the previous one.
     #[error(
-        "the event goes in a circle: {0} pushes of this thread are each made by a consumer of the one before"
+        "the event is pushed in a cycle: {0} nested pushes of this thread, each made by a consumer of the previous one"
     )]
     Circle(u32),
 }

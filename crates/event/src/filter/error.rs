@@ -45,18 +45,18 @@ impl fmt::Display for FilterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "dependency {}: ", self.at)?;
         match self.kind {
-            FilterErrorKind::Ends => f.write_str("the list ends where a filter has to follow"),
+            FilterErrorKind::Ends => f.write_str("the list ends where a filter must follow"),
             FilterErrorKind::Trails => f.write_str(
-                "belongs to no group; begin the list with a designator of a group for several filters",
+                "belongs to no group; begin the list with the designator of a group if it contains several filters",
             ),
             FilterErrorKind::Members(n) => {
                 write!(f, "a group of {n} members is longer than the list")
             }
             FilterErrorKind::Designator(n) => write!(f, "type {n} is reserved"),
-            FilterErrorKind::Period => f.write_str("a periodic timeout needs a period above 0"),
+            FilterErrorKind::Period => f.write_str("a periodic timeout needs a period greater than 0"),
             FilterErrorKind::TooShort { period, least } => write!(
                 f,
-                "a period of {period} x 100 ns is below the channel's least of {least} (Limits::period)"
+                "a period of {period} x 100 ns is below the channel's minimum of {least} (Limits::period)"
             ),
             FilterErrorKind::Dependencies { found, limit } => write!(
                 f,

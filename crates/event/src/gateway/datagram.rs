@@ -53,7 +53,7 @@ pub enum DatagramError {
     Short,
     /// The datagram does not begin with a byte order and `ABC`, so it does not come from an event gateway.
     #[error(
-        "the datagram does not begin like those of an event gateway: something else sends here"
+        "the datagram does not begin like those of an event gateway: another kind of sender uses this address"
     )]
     Foreign,
     /// Sizes, offsets and numbers contradict each other or the length of the datagram.
@@ -61,7 +61,7 @@ pub enum DatagramError {
     Contradiction,
     /// The checksum is wrong, because the datagram was damaged or its sender computes no checksums.
     #[error(
-        "the checksum is wrong: the datagram was damaged, or its sender computes none (option `checksum`)"
+        "the checksum is wrong: the datagram was damaged, or its sender computes no checksums (option `checksum`)"
     )]
     Checksum,
 }

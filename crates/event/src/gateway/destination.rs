@@ -51,8 +51,8 @@ enum Key {
 /// Error in the text of a table of destinations.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "destinations of events: {entry:?} is no new entry: write number@address:port, such as 17@239.255.0.1:10001, or \
-     *@address:port for all others, each number once"
+    "destinations of events: {entry:?} is invalid or a repetition: write number@address:port, such as \
+     17@239.255.0.1:10001, or *@address:port for all others, each number once"
 )]
 pub struct DestinationError {
     entry: String,

@@ -25,20 +25,20 @@ pub enum GatewayError {
     #[error("event gateway: {0}")]
     Channel(#[source] JoinError),
     /// A call to a channel failed, because it refuses the gateway or cannot be reached.
-    #[error("event gateway: the channel does not take it: {0}")]
+    #[error("event gateway: the channel rejects it: {0}")]
     Call(#[source] oxorb::SystemException),
     /// The two channels are the same channel, which would receive each event repeatedly until the event's `ttl` is used
     /// up.
     #[error(
-        "event gateway: events come from and go to the same channel, which would get each of them again until its ttl ends; \
-         name two channels"
+        "event gateway: the two channels are the same, so each event would return until its ttl ends; specify two \
+         channels"
     )]
     SameChannel,
     /// The gateway's own objects cannot be activated.
     #[error("event gateway: {0}")]
     Poa(#[source] oxorb::poa::PoaError),
     /// A thread could not be started.
-    #[error("event gateway: no thread for it: {0}")]
+    #[error("event gateway: its thread cannot be started: {0}")]
     Thread(#[source] io::Error),
 }
 

@@ -31,7 +31,7 @@ pub enum Interface {
 /// Error for a text that is not the name of an interface of this host.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{text:?} is not a network interface of this host: give its name, as `ip link` shows it, or its IPv4 address"
+    "{text:?} is not a network interface of this host: specify its name, as `ip link` shows it, or its IPv4 address"
 )]
 pub struct InterfaceError {
     text: String,
@@ -86,7 +86,7 @@ impl Interface {
             Interface::Index(index) => Ok(index),
             Interface::Address(address) => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                format!("the interface of a group of IPv6 is told by its name, not by {address}"),
+                format!("specify the interface of an IPv6 group by its name, not by {address}"),
             )),
         }
     }

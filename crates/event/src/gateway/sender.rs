@@ -166,7 +166,7 @@ impl UdpSender {
 fn open(options: &SenderOptions) -> io::Result<UdpSocket> {
     let mtu = LEAST_MTU..=MOST_MTU;
     if !mtu.contains(&options.mtu) {
-        let what = format!("an mtu of {} is not from {LEAST_MTU} to {MOST_MTU}", options.mtu);
+        let what = format!("the mtu {} must be from {LEAST_MTU} to {MOST_MTU}", options.mtu);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
     let socket = UdpSocket::bind(options.local)?;
@@ -186,7 +186,7 @@ fn open(options: &SenderOptions) -> io::Result<UdpSocket> {
     match options.dscp {
         None => {}
         Some(dscp) if dscp > 63 => {
-            let what = format!("a DSCP of {dscp} is not from 0 to 63");
+            let what = format!("the DSCP {dscp} must be from 0 to 63");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         Some(dscp) if options.local.is_ipv4() => sockopt::set_ip_tos(&socket, dscp << 2)?,

@@ -11,8 +11,8 @@ pub enum RecordingError {
     NotMcap,
     /// A chunk is compressed with this method.
     #[error(
-        "its chunks are compressed with {0:?}, and only uncompressed ones are read: \
-         `mcap compress --compression none` of the MCAP tools converts it"
+        "its chunks are compressed with {0:?}, but only uncompressed chunks are supported: `mcap compress \
+         --compression none` of the MCAP tools converts it"
     )]
     Compressed(String),
     /// A record is larger than [`PlaybackLimits::record`](crate::recording::PlaybackLimits::record) permits.
@@ -31,10 +31,10 @@ pub enum RecordingError {
         limit: usize,
     },
     /// A message belongs to a topic that no earlier record declares.
-    #[error("a message belongs to channel {0}, which no record before it declares")]
+    #[error("a message belongs to channel {0}, which no earlier record declares")]
     UnknownTopic(u16),
     /// A topic has a schema that no earlier record declares.
-    #[error("topic {topic:?} has schema {schema}, which no record before it declares")]
+    #[error("topic {topic:?} has schema {schema}, which no earlier record declares")]
     UnknownSchema {
         /// The topic.
         topic: String,
@@ -54,7 +54,7 @@ pub enum RecordingError {
     #[error("the lengths within a chunk contradict each other")]
     BadChunk,
     /// A chunk contains a record of a kind that is not permitted there.
-    #[error("a chunk holds a record of kind {0:#04x}, which has no place there")]
+    #[error("a chunk contains a record of kind {0:#04x}, which is not allowed there")]
     ForeignInChunk(u8),
     /// The checksum of a chunk does not match, because the chunk was damaged.
     #[error("a chunk was damaged: its checksum (CRC-32) differs")]
@@ -71,7 +71,7 @@ fn not_plain_cdr(representation: &Option<u16>, f: &mut fmt::Formatter<'_>) -> fm
     match representation {
         Some(representation) => write!(
             f,
-            "the message has representation {representation:#06x}, and only plain CDR (0x0000, 0x0001) is read"
+            "the message has representation {representation:#06x}, but only plain CDR (0x0000, 0x0001) is supported"
         ),
         None => f.write_str("the message is shorter than the 4 octets of a CDR header"),
     }

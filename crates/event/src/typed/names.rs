@@ -119,10 +119,12 @@ impl fmt::Display for NameCollision {
         match &self.other {
             Some(other) => write!(
                 f,
-                "the names {:?} and {other:?} both have the number {}; change one of them",
+                "the names {:?} and {other:?} have the same number, {}; change one of them",
                 self.name, self.number
             ),
-            None => write!(f, "{:?} would be one of more than {MOST} names", self.name),
+            None => {
+                write!(f, "there can be at most {MOST} names, and {:?} is a further one", self.name)
+            }
         }
     }
 }

@@ -124,7 +124,8 @@ fn there<T>(
     call: &'static str,
     answer: Result<Option<T>, SystemException>,
 ) -> Result<T, JoinError> {
-    tried(call, answer)?.ok_or(JoinError::Remote { call, why: "a nil reference came".into() })
+    tried(call, answer)?
+        .ok_or(JoinError::Remote { call, why: "a nil reference was returned".into() })
 }
 
 /// Reports whether an object has confirmed its existence.

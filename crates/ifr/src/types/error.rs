@@ -13,7 +13,7 @@ pub enum Unsupported {
     #[error("{0} is not an interface")]
     NotAnInterface(String),
     /// Definition that is declared but not defined in the files given.
-    #[error("{0} is declared but not defined in the IDL given")]
+    #[error("{0} is declared but not defined in the given IDL")]
     Undefined(String),
     /// Definition for which CORBA has no type code, because its octets depend on more than its type: name and kind.
     #[error("{0}: {1} cannot be sent without stubs")]

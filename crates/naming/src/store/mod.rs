@@ -125,7 +125,7 @@ impl Store {
         let path = path.into();
         let database = Database::open(&path, CACHE).map_err(|error| match error {
             redb::Error::DatabaseAlreadyOpen => {
-                failed(&path, "another process serves names from it, or this one does already")
+                failed(&path, "another process, or this one, already serves names from it")
             }
             other => failed(&path, other),
         })?;
@@ -147,7 +147,7 @@ impl Store {
         let prepared = database.write(prepare);
         let (number, format) = prepared.map_err(|error| failed(&path, error))?;
         if format != FORMAT {
-            let why = format!("it has format {format}, and this version knows format {FORMAT}");
+            let why = format!("it has format {format}, but this version supports format {FORMAT}");
             return Err(failed(&path, why));
         }
         let database = Arc::new(database);

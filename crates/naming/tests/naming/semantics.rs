@@ -236,15 +236,15 @@ fn the_typed_client_says_what_is_wrong() {
         ),
         (
             names.bind("a/b/o", &object).unwrap_err(),
-            "cannot bind \"a/b/o\": the name is taken (AlreadyBound)",
+            "cannot bind \"a/b/o\": the name is already bound (AlreadyBound)",
         ),
         (
             names.rebind("a/b", &object).unwrap_err(),
-            "cannot rebind \"a/b\": \"b\" is a context, no object (NotFound)",
+            "cannot rebind \"a/b\": \"b\" is a context, not an object (NotFound)",
         ),
         (
             names.make_contexts("a/b/o/d").unwrap_err(),
-            "cannot make the context \"a/b/o/d\": \"o\" is an object, no context (NotFound)",
+            "cannot make the context \"a/b/o/d\": \"o\" is an object, not a context (NotFound)",
         ),
         (
             names.unbind("a//b").unwrap_err(),

@@ -67,18 +67,18 @@ impl fmt::Display for Reason {
             Self::OpenString => f.write_str("the string has no closing quote: write \\' for a quote within it"),
             Self::NumberTooLarge => f.write_str("the number is too large: numbers have 64 bits, positions 32"),
             Self::Preference => f.write_str(
-                "min, max, with, first and random order a trader's offers and are no constraints: remove the word, or \
+                "min, max, with, first and random order a trader's offers and are not constraints: remove the word, or \
                  write \\ before it if it is a name",
             ),
             Self::ComponentInTcl => f.write_str(
-                "the trader constraint language has no components: ask for the grammar EXTENDED_TCL, or name a property",
+                "the trader constraint language has no components: use the grammar EXTENDED_TCL, or name a property",
             ),
             Self::Operand { operator, wanted, found } => {
-                write!(f, "{operator} needs {wanted} and never accepts {found}")
+                write!(f, "{operator} needs {wanted}, not {found}")
             }
             Self::DivisionByZero => f.write_str("a division by zero is never matched"),
             Self::NotBoolean(found) => {
-                write!(f, "the result is {found} and never a boolean: compare it with something")
+                write!(f, "the result is {found}, not a boolean: compare it with a value")
             }
             Self::TooLong { limit } => {
                 write!(f, "the constraint is too long: the limit `length` is {limit} octets")
@@ -127,13 +127,13 @@ pub enum Mismatch {
     #[error("the event has no such member, property, element or variable")]
     Missing,
     /// A simple value (number, string or boolean) is needed, but the part is a struct, union or sequence.
-    #[error("a whole struct, union or sequence stands where a simple value is needed")]
+    #[error("a struct, union or sequence is used where a simple value is needed")]
     NotSimple,
     /// A sequence or array is needed, but the part is of another kind.
-    #[error("a value that is not a sequence or array stands where one is needed")]
+    #[error("a value that is not a sequence or array is used where one is needed")]
     NoSequence,
     /// A union is needed, but the part is of another kind.
-    #[error("a value that is not a union stands where one is needed")]
+    #[error("a value that is not a union is used where one is needed")]
     NoUnion,
     /// The operands cannot be compared or combined with each other.
     #[error("operands of these kinds cannot be compared or computed with each other")]
@@ -156,7 +156,7 @@ pub enum Mismatch {
     )]
     TooMuchWork,
     /// The octets of the event do not match its type.
-    #[error("the event's octets do not fit its type: {0}")]
+    #[error("the event's octets do not match its type: {0}")]
     Malformed(oxorb_cdr::Error),
 }
 

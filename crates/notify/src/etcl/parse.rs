@@ -108,7 +108,7 @@ impl<'t> Parser<'t> {
     }
 
     fn end(&mut self) -> Result<(), ParseError> {
-        let hint = "a comparison, `in` and `~` do not chain: write parentheses";
+        let hint = "comparisons, `in` and `~` cannot be chained: write parentheses";
         match self.peek()? {
             Token::End => Ok(()),
             _ => Err(self.expected("an operator or the end", hint)),
@@ -322,8 +322,10 @@ impl<'t> Parser<'t> {
                     match self.peek()? {
                         Token::Symbol("$") => Node::Default(self.union_path()?),
                         _ => {
-                            return Err(self
-                                .expected("`$` and a component", "`default` asks about a union"));
+                            return Err(self.expected(
+                                "`$` and a component",
+                                "`default` applies only to a union",
+                            ));
                         }
                     }
                 }
@@ -374,9 +376,8 @@ impl<'t> Parser<'t> {
             Token::Integer(value) => Value::Integer(integer(value.into())),
             Token::Float(value) => Value::Double(float(value)),
             _ => {
-                return Err(
-                    self.expected("a number", "a sign stands before a number only: write 0 - x")
-                );
+                return Err(self
+                    .expected("a number", "a sign is only allowed before a number: write 0 - x"));
             }
         };
         self.take()?;

@@ -102,7 +102,7 @@ impl<'t> Scanner<'t> {
         let length =
             name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
         if length == 0 || escaped && !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            let hint = "after \\ stands a name that begins with a letter";
+            let hint = "\\ must be followed by a name that begins with a letter";
             return Err(self.error_at(start, Reason::Expected { wanted: "a name", hint }));
         }
         self.at = start + usize::from(escaped) + length;

@@ -91,7 +91,7 @@ impl Service {
             }
             let maps = row.maps;
             let filter = FilterObject::restore(&self.home(), id, row).map(Arc::new);
-            let filter = filter.ok_or("this version does not know its grammar");
+            let filter = filter.ok_or("this version does not support its grammar");
             let filter = filter.map_err(not_made("filter", id))?;
             filter.keep().map_err(not_made("filter", id))?;
             let served = self.serve_filter(id, maps, Arc::clone(&filter));
@@ -250,8 +250,8 @@ impl Service {
 fn not_made<E: Display>(what: &str, id: i32) -> impl Fn(E) -> String {
     move |why| {
         format!(
-            "its {what} {id} cannot be restored: {why}; nothing was removed from the store, so remove the cause and start the \
-             service again"
+            "its {what} {id} cannot be restored: {why}; nothing was removed from the store, so correct the cause and \
+             restart the service"
         )
     }
 }

@@ -278,8 +278,8 @@ impl Keeper {
         let (octets, most) = (octets_with(encoded.len(), proxies), self.most);
         if octets > most {
             let why = format!(
-                "an event of {octets} octets was pulled, and the limit stored_octets is {most}: consumers get it, but not \
-                 after a restart; raise the limit"
+                "an event of {octets} octets was pulled, but the limit stored_octets is {most}: consumers receive it, \
+                 but not after a restart; raise the limit"
             );
             let error = redb::Error::Io(std::io::Error::other(why));
             note(&self.failure, &Arc::new(error));

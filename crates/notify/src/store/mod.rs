@@ -74,14 +74,14 @@ impl Store {
         let path = path.into();
         let database = Database::open(&path, CACHE).map_err(|error| match error {
             redb::Error::DatabaseAlreadyOpen => {
-                failed(&path, "another process serves events from it, or this one does already")
+                failed(&path, "another process, or this one, already serves events from it")
             }
             other => failed(&path, other),
         })?;
         let prepared = database.write(prepare);
         let (number, format) = prepared.map_err(|error| failed(&path, error))?;
         if format != FORMAT {
-            let why = format!("it has format {format}, and this version knows format {FORMAT}");
+            let why = format!("it has format {format}, but this version supports format {FORMAT}");
             return Err(failed(&path, why));
         }
         Ok(Store { path, database, number })

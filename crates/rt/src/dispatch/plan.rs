@@ -80,10 +80,12 @@ pub enum Threads {
 #[non_exhaustive]
 pub enum StartError {
     /// The plan has a capacity or a number of threads of 0.
-    #[error("a dispatching module has room for a request and a thread at least")]
+    #[error(
+        "a dispatching module needs a capacity of at least one request, and at least one thread"
+    )]
     Nothing,
     /// The system provides no thread, or none on this processor or at this priority.
-    #[error("the threads of a dispatching module cannot be had: {0}")]
+    #[error("the threads of a dispatching module cannot be started: {0}")]
     Threads(#[source] io::Error),
     /// The kernel rejects the reservation; the error names the requested and the available time.
     #[error("{0}")]

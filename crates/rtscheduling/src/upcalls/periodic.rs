@@ -110,7 +110,7 @@ pub struct Missed<'m> {
 #[non_exhaustive]
 pub enum UpcallError {
     /// A time is out of range.
-    #[error("the {what} of upcall {name:?} is {time:?}, and may be {least:?} to {LONGEST:?}")]
+    #[error("the {what} of upcall {name:?} is {time:?}, but must be from {least:?} to {LONGEST:?}")]
     Time {
         /// Name of the upcall.
         name: String,
@@ -122,10 +122,10 @@ pub enum UpcallError {
         least: Duration,
     },
     /// The limit on upcalls is reached.
-    #[error("the ORB has {0} upcalls, as many as it may have")]
+    #[error("the ORB has the maximum of {0} upcalls")]
     TooMany(usize),
     /// An upcall of this name exists.
-    #[error("there is an upcall named {0:?}")]
+    #[error("the upcall {0:?} already exists")]
     DuplicateName(String),
     /// The system provides no thread.
     #[error("no thread for upcalls of this priority can be started: {0}")]
@@ -135,8 +135,7 @@ pub enum UpcallError {
     Schedule(#[from] ScheduleError),
     /// The ORB's mapping has no CORBA priority for this native one.
     #[error(
-        "no CORBA priority stands for native priority {0}, which the schedule gives to the upcall \
-         (-ORBPriorityMapping)"
+        "no CORBA priority maps to native priority {0}, which the schedule assigns to the upcall (-ORBPriorityMapping)"
     )]
     NoPriority(i32),
     /// The ORB has ended.

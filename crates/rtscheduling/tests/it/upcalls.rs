@@ -235,7 +235,7 @@ fn what_cannot_be_registered_is_named() {
     let register = |periodic| upcalls.register(&object, periodic, priority(1), run);
     let one = register(every("one", Overrun::Skip)).unwrap();
     let twice = register(every("one", Overrun::Skip)).unwrap_err();
-    assert_eq!(twice.to_string(), "there is an upcall named \"one\"");
+    assert_eq!(twice.to_string(), "the upcall \"one\" already exists");
     let never = register(Periodic::new("never", Duration::ZERO)).unwrap_err();
     assert_eq!(
         never.to_string(),
@@ -247,7 +247,7 @@ fn what_cannot_be_registered_is_named() {
     assert!(matches!(register(postponed), Err(UpcallError::Time { what: "offset", .. })));
     let two = register(every("two", Overrun::Skip)).unwrap();
     let three = register(every("three", Overrun::Skip)).unwrap_err();
-    assert_eq!(three.to_string(), "the ORB has 2 upcalls, as many as it may have");
+    assert_eq!(three.to_string(), "the ORB has the maximum of 2 upcalls");
     drop((one, two));
     orb.shutdown(true).unwrap();
     let ended = upcalls.register(&object, every("ended", Overrun::Skip), priority(1), run);

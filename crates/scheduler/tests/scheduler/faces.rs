@@ -51,7 +51,7 @@ fn the_same_calls_at_configuration_and_at_run_time() {
     let table = configuration.scheduling.look(Service::table).unwrap().unwrap();
     let refused =
         Scheduling::open(folder.state(), Service::run_time(table).unwrap(), Limits::default());
-    assert!(refused.unwrap_err().to_string().contains("table of run time is fixed"));
+    assert!(refused.unwrap_err().to_string().contains("table of the run-time service is fixed"));
 }
 
 #[test]

@@ -137,7 +137,10 @@ fn a_file_that_is_in_use_or_none() {
     let folder = Folder::new("in-use");
     let scheduling = open(&folder, rms()).unwrap();
     let refused = open(&folder, rms()).unwrap_err().to_string();
-    assert!(refused.contains("another process keeps schedules in it"), "{refused}");
+    assert!(
+        refused.contains("another process, or this one, already stores schedules in it"),
+        "{refused}"
+    );
     drop(scheduling);
     for damage in [&b""[..], b"no database", &[0xff; 8192]] {
         let _ = std::fs::remove_file(folder.state());

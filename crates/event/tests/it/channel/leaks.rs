@@ -135,7 +135,7 @@ fn a_consumer_that_its_queue_lets_go_learns_of_it() {
     supplier.push(&[event(17, 1, 0)]).unwrap();
     supplier.push(&[event(17, 1, 1)]).unwrap();
     let notice = notices.recv_timeout(Duration::from_secs(30)).unwrap();
-    assert!(notice.contains("after 2 failures in a row"), "{notice}");
+    assert!(notice.contains("after 2 consecutive failures"), "{notice}");
     until("the consumer is disconnected", || !consumer.is_connected() && record.disconnects() == 1);
 }
 

@@ -154,7 +154,10 @@ fn malformed_lists_are_refused_where_they_go_wrong() {
     still[0].event.header.creation_time = 0;
     let refused = Filter::parse(&still, Syntax::Basic, &FilterLimits::default()).unwrap_err();
     assert_eq!(refused.kind, Period);
-    assert_eq!(refused.to_string(), "dependency 0: a periodic timeout needs a period above 0");
+    assert_eq!(
+        refused.to_string(),
+        "dependency 0: a periodic timeout needs a period greater than 0"
+    );
 }
 
 #[test]

@@ -238,7 +238,7 @@ fn errors_name_the_address_and_the_entry() {
     assert!(error.to_string().contains(&format!("cannot listen at {taken}")), "{error}");
     let options = SenderOptions { mtu: 39, ..SenderOptions::new(Destinations::all(taken)) };
     let error = UdpSender::connect(&channel, &asks(&Filter::ALL), options).unwrap_err();
-    assert!(error.to_string().contains("an mtu of 39 is not from 40 to 65507"), "{error}");
+    assert!(error.to_string().contains("the mtu 39 must be from 40 to 65507"), "{error}");
     for wrong in ["17", "x@1.2.3.4:5", "17@1.2.3.4", "17@1.2.3.4:5 17@1.2.3.4:6"] {
         let error = Destinations::by_source(wrong).unwrap_err();
         assert!(error.to_string().contains("write number@address:port"), "{error}");

@@ -89,7 +89,7 @@ fn rates_that_cannot_be_enforced_are_refused_with_the_place() {
     let refused = refusal(&facet);
     assert!(
         refused.ends_with(
-            "the rate of port \"location\" is that of a source, and the port is a facet or sink"
+            "the rate of port \"location\" applies to a source, but the port is a facet or sink"
         ),
         "{refused}"
     );
@@ -97,7 +97,7 @@ fn rates_that_cannot_be_enforced_are_refused_with_the_place() {
     let refused = refusal(&source);
     assert!(
         refused.ends_with(
-            "the rate of port \"pulse\" is that of a facet or sink, and the port is a source"
+            "the rate of port \"pulse\" applies to a facet or sink, but the port is a source"
         ),
         "{refused}"
     );

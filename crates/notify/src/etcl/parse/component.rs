@@ -18,7 +18,7 @@ const MEMBER: &str =
     "the name or position of a member, _length, _d, _type_id, _repos_id, or a label in parentheses";
 
 const LABEL: &str =
-    "a label of the union: a number, an enumerator, a string, or nothing for the default";
+    "a label of the union: a number, an enumerator, a string, or no label for the default";
 
 impl<'t> Parser<'t> {
     pub(super) fn component(&mut self) -> Result<Path, ParseError> {

@@ -96,6 +96,7 @@ fn a_destroyed_container_gives_everything_back() {
     let late = scene.container.install::<GpsRef, _>("late", Gps::at(1.0));
     assert_eq!(
         late.unwrap_err().to_string(),
-        "the container is destroyed, or the component was removed while it was installed; install it again, in another container if need be"
+        "the container is destroyed, or the component was removed while it was being installed; install it again, if \
+         necessary in another container"
     );
 }

@@ -166,12 +166,12 @@ fn a_rate_for_ports_of_another_kind_is_refused() {
     };
     for port in ["location", "refresh"] {
         let why = refused(port, LimitedPort::Source);
-        let wanted = "is that of a source, and the port is a facet or sink";
+        let wanted = "applies to a source, but the port is a facet or sink";
         assert_eq!(why, format!("the rate of port {port:?} {wanted}"));
     }
     assert_eq!(
         refused("ready", LimitedPort::FacetOrSink),
-        "the rate of port \"ready\" is that of a facet or sink, and the port is a source"
+        "the rate of port \"ready\" applies to a facet or sink, but the port is a source"
     );
     let rate = PortRate::new(HOUR).only_at(LimitedPort::Source);
     scene.container.limit_ports("gps", limits("ready", rate));

@@ -34,7 +34,7 @@ fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
     scene.plans.stop(&launched).unwrap();
     wait_for_end(&pids);
     assert!(scene.plans.all().unwrap().is_empty());
-    assert!(launched.manager.status().is_err(), "its object is gone");
+    assert!(launched.manager.status().is_err(), "its object no longer exists");
     let stopped = NodeEvent::Stopped { plan: "two nodes".to_owned() };
     assert_eq!(*scene.events.lock().unwrap(), [stopped]);
     // The name can be used again.

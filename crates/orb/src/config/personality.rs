@@ -29,17 +29,19 @@ pub const PERSONALITIES: [Personality; 4] = [
     },
     Personality {
         name: "imaging",
-        purpose: "a thread for each connection, large messages, throughput before latency, TCP, active demultiplexing",
+        purpose: "a thread for each connection, large messages, throughput preferred to latency, TCP, active \
+                  demultiplexing",
         text: include_str!("../../personalities/imaging.toml"),
     },
     Personality {
         name: "general",
-        purpose: "a few workers for many clients, connections that idle are closed",
+        purpose: "a few workers for many clients, idle connections are closed",
         text: include_str!("../../personalities/general.toml"),
     },
     Personality {
         name: "tao",
-        purpose: "the defaults of TAO: direct priority mapping, ISO 8859-1, shared connections, no time-out of calls",
+        purpose: "the defaults of TAO: direct priority mapping, ISO 8859-1, shared connections, calls without time \
+                  limits",
         text: include_str!("../../personalities/tao.toml"),
     },
 ];

@@ -35,7 +35,7 @@ fn render() -> String {
         .unwrap();
     }
     page.push_str(
-        "\nOptions of TAO and omniORB in start scripts are understood, too: \
+        "\nOptions of TAO and omniORB in start scripts are also accepted: \
          [peer-options.md](peer-options.md).\n",
     );
     page.push_str(FILES);
@@ -53,39 +53,39 @@ const FILES: &str = r#"
 `-ORBConfigFile oxorb.toml` (`OXORB_CONFIGFILE`, `Builder::config_file`) reads settings and threadpools from a TOML file:
 
 ```toml
-personality = "avionics"            # what all else is put over; may be left out
+personality = "avionics"            # base that the other tables override; optional
 
 [orb]                               # the settings above, under the same names
 RoundTripTimeout = 250
-ListenEndpoints = ["iiop://:5000"]  # several
+ListenEndpoints = ["iiop://:5000"]  # a list
 LockMemory = true                   # 1
 
 [threadpool.control]                # Orb::threadpool_named("control")
 borrowing = false
 stack_size = 262144
 buffering = { requests = 64, octets = 65536 }
-message_buffers = { connections = 8, octets = 16384 }   # of each lane, made and touched before anybody connects
-value_arena = 131072                # octets of each thread for decoded values of @borrowed parameters, there from the start
+message_buffers = { connections = 8, octets = 16384 }   # of each lane, created and touched before clients connect
+value_arena = 131072                # octets of each thread for decoded values of @borrowed parameters, allocated at the start
 front = { endpoint = "iiop://:2809", by = "mark" }      # an endpoint of all lanes: by the DSCP of a client's packets, or "processor"
 
 [[threadpool.control.lane]]
-name = "50 Hz"                      # for people
-priority = 32000                    # CORBA's, 0 to 32767
+name = "50 Hz"                      # shown in messages
+priority = 32000                    # CORBA priority, 0 to 32767
 threads = 2
 dynamic = 4
 cpu = 1
-dscp = 46                           # marks its packets
-socket_priority = 5                 # their queue in the network device, 0 to 6
-busy_poll = 50                      # microseconds that reads look for packets in the device (SO_BUSY_POLL)
-pacing = 5000000                    # octets a second that each connection sends, at most (SO_MAX_PACING_RATE)
-napi = "eth0"                       # threads of the kernel at this priority take the packets of the device
-scheduling = "SCHED_RR"             # SCHED_FIFO, SCHED_RR, SCHED_OTHER, SCHED_IDLE; otherwise as -ORBSchedPolicy says
+dscp = 46                           # mark of the lane's packets
+socket_priority = 5                 # queue of the packets in the network device, 0 to 6
+busy_poll = 50                      # microseconds for which reads poll the device (SO_BUSY_POLL)
+pacing = 5000000                    # maximum octets per second of each connection (SO_MAX_PACING_RATE)
+napi = "eth0"                       # kernel threads with this priority process the packets of the device
+scheduling = "SCHED_RR"             # SCHED_FIFO, SCHED_RR, SCHED_OTHER, SCHED_IDLE; default: -ORBSchedPolicy
 #scheduling = { runtime = 2000, deadline = 10000, period = 20000 }   # microseconds (SCHED_DEADLINE); no cpu, no dynamic
 
 [threadpool.rest]                   # without lanes
 threads = 4
 concurrency = "worker-pool"         # or reactive, leader-followers (default), thread-per-request, thread-per-connection
-reactor = "epoll"                   # or busy-poll:MICROSECONDS; otherwise as -ORBReactor says
+reactor = "epoll"                   # or busy-poll:MICROSECONDS; default: -ORBReactor
 
 [[threadpool.sensors.rate]]         # rate groups: lanes whose priorities follow from their rates
 hz = 20                             # or period = 50000, in microseconds
@@ -97,32 +97,32 @@ table = "schedule.json"             # from `oxorb sched emit --language json`; r
 measure = true                      # for `oxorb sched watch` and `calibrate`
 modules = { capacity = 64, storage = "heap", missed = "demote", threads = 1, cpu = 1, admission = true }
 
-[access]                            # who may call what: docs/security.md
-default = "deny"                    # what no rule matches; has to be said
+[access]                            # permitted calls: docs/security.md
+default = "deny"                    # for requests that no rule matches; required
 
-[[access.rule]]                     # the first that matches decides
+[[access.rule]]                     # the first rule that matches decides
 allow = ["tls:CN=alice,O=Bank", "uid:1000", "10.0.0.0/8"]
 object = "accounts/*"
 operation = ["balance", "deposit"]
-protected = true                    # over TLS
+protected = true                    # only over TLS
 
 [[access.rule]]
-limit = "10.0.0.0/8"                # allows up to a rate of each client
-requests = 100                      # in a second
-burst = 20                          # at once
+limit = "10.0.0.0/8"                # allows requests up to a rate for each client
+requests = 100                      # per second
+burst = 20                          # that may arrive together
 ```
 
-The environment wins over the file, arguments win over both, wherever they stand. An error names file and line. Settings
-that contradict each other are refused with the reason. `-ORBSchedule schedule.json` (`OXORB_SCHEDULE`) names the table
-of `[schedule]` alone. `-ORBAccessRules rules.toml` (`OXORB_ACCESSRULES`) names a file with the table `[access]` alone,
-which the ORB [reads again](security.md#reload-of-the-rules) on request.
+The environment overrides the file, and arguments override both, regardless of their order. An error names the file and
+the line. Settings that contradict each other are rejected with the reason. `-ORBSchedule schedule.json`
+(`OXORB_SCHEDULE`) names only the table of `[schedule]`. `-ORBAccessRules rules.toml` (`OXORB_ACCESSRULES`) names a file
+that contains only the table `[access]`, which the ORB [reads again](security.md#reload-of-the-rules) on request.
 
 ## Personalities
 
-A personality is a file that comes with OxORB, a combination that was thought through: `-ORBPersonality NAME`
-(`OXORB_PERSONALITY`, `Builder::personality`). With a `.` or `/` in it, `NAME` is a file of your own,
-which may name a personality itself: up to 16 files, none of them twice.
+A personality is a consistent set of settings that is built into OxORB: `-ORBPersonality NAME` (`OXORB_PERSONALITY`,
+`Builder::personality`). If `NAME` contains a `.` or `/`, it is a file of the user, which can name a personality itself.
+At most 16 files can be combined, and none of them can occur twice.
 "#;
 
-const AFTER_PERSONALITIES: &str = "\nTheir texts, with the reasons: \
-     [crates/orb/personalities](../crates/orb/personalities).\n";
+const AFTER_PERSONALITIES: &str = "\n[crates/orb/personalities](../crates/orb/personalities) \
+     contains the files, with the reasons for their settings.\n";

@@ -23,11 +23,15 @@ pub(super) enum Act {
 impl Act {
     pub(super) fn title(self) -> &'static str {
         match self {
-            Act::Plain => "Act 1 of 3, plain: four threads serve whoever comes first",
-            Act::Lane => {
-                "Act 2 of 3, a lane: the urgent client has a port, a thread and a connection of its own"
+            Act::Plain => {
+                "Act 1 of 3, plain: four threads serve all clients in the order of arrival"
             }
-            Act::RealTime => "Act 3 of 3, a lane at SCHED_FIFO: these have a priority, too",
+            Act::Lane => {
+                "Act 2 of 3, a lane: the urgent client has its own port, thread and connection"
+            }
+            Act::RealTime => {
+                "Act 3 of 3, a lane at SCHED_FIFO: the lane and its client also have a priority"
+            }
         }
     }
 

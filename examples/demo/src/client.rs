@@ -164,7 +164,7 @@ fn call_at_a_rate(args: &Urgent, told: &mut UrgentTold) -> Outcome {
             if due >= end {
                 return Ok(());
             }
-            print_line(told).map_err(|_| "nobody listens any more".to_owned())?;
+            print_line(told).map_err(|_| "the receiver no longer exists".to_owned())?;
             tell = after + INTERVAL;
         }
         std::thread::sleep(due.saturating_duration_since(Instant::now()));

@@ -109,7 +109,7 @@ impl Display for Comparison {
         let clients = self.without_priorities.clients;
         writeln!(f, "{:20}{others}", format!("calls/s, {clients} others"))?;
 
-        writeln!(f, "\nThe urgent client's calls by how long they took")?;
+        writeln!(f, "\nCalls of the urgent client by duration")?;
         let shares = self.acts().map(|seen| &seen.urgent.shares);
         for (at, label) in labels().enumerate() {
             let bars = shares.map(|all| bar(all, all.get(at).copied().unwrap_or(0), 18));
@@ -121,20 +121,22 @@ impl Display for Comparison {
 
         let verdict = match self.lane_real_time.urgent.real_time {
             true => {
-                "A lane keeps the urgent client out of the queue of the others; its threads still share the CPU with\n\
-                 theirs. SCHED_FIFO, priority 60, lets the client's thread and the lane's run first."
+                "With a lane, the urgent client does not wait in the queue of the other clients, but its threads still \
+                 share the CPU\nwith their threads. With SCHED_FIFO, priority 60, the threads of the client and of the \
+                 lane run first."
             }
             false => {
-                "A lane keeps the urgent client out of the queue of the others. In act 3 it had the same priority as\n\
-                 all others: this user may not have SCHED_FIFO. Its times are lower still, and bounded, with the\n\
-                 privilege (root, CAP_SYS_NICE or `ulimit -r 60`)."
+                "With a lane, the urgent client does not wait in the queue of the other clients. In act 3 it had the \
+                 same priority as\nthe others, because this user may not use SCHED_FIFO. With the privilege (root, \
+                 CAP_SYS_NICE or `ulimit -r 60`), its\ntimes are even shorter, and bounded."
             }
         };
         writeln!(f, "\n{verdict}")?;
         writeln!(
             f,
-            "\nNext: `oxorb demo sched` overloads a server under four scheduling strategies, `oxorb demo events` an event\n\
-             channel, `oxorb demo avionics` components; docs/realtime.md has lanes in a program of yours."
+            "\nNext: `oxorb demo sched` overloads a server under four scheduling strategies, `oxorb demo events` an \
+             event\n\
+             channel, `oxorb demo avionics` components; docs/realtime.md shows lanes in your own program."
         )
     }
 }

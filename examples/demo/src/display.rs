@@ -58,8 +58,8 @@ impl Display {
             return Ok(());
         }
         print(format!(
-            "{STRONG}One urgent client{STRONG:#} calls a server 50 times a second. {STRONG}{} others{STRONG:#} call it \
-             without a pause,\nand each of their calls takes {WORK} us of the one CPU that the server has.\n",
+            "{STRONG}One urgent client{STRONG:#} calls a server 50 times a second. {STRONG}{} other clients{STRONG:#} \
+             call it without a pause,\nand each of their calls takes {WORK} us of the server's only CPU.\n",
             self.clients
         ))
     }

@@ -42,10 +42,10 @@ use navigation::navigation as interface;
 #[derive(clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "No privilege is needed. Without the one for SCHED_FIFO (root, CAP_SYS_NICE or `ulimit -r 60`) the third \
-    act has the lane of the second but no priority, which is said.\n\n\
+    after_help = "No privilege is required. Without the privilege for SCHED_FIFO (root, CAP_SYS_NICE or `ulimit -r \
+    60`), the third act has the lane of the second act but no priority, and the demo reports this.\n\n\
     Programs of any other ORB can join in while an act runs: compile navigation.idl (printed by --idl) with its IDL \
-    compiler and call the object whose address is shown."
+    compiler, and call the object at the displayed address."
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -132,8 +132,8 @@ pub fn run(args: &Args) -> Done {
         #[cfg(not(feature = "avionics"))]
         Some(Play::Avionics) => {
             return Err(because(
-                "this program was built without components: cargo run --release --features avionics -- demo avionics, or the \
-                 whole command: cargo install --path crates/cli",
+                "this program was built without components: cargo run --release --features avionics -- demo avionics, \
+                 or the complete command: cargo install --path crates/cli",
             ));
         }
         None => {}

@@ -53,7 +53,7 @@ impl Process {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => Ok(serde_json::from_str(&line)?),
             Err(_) => Err(because(format!(
-                "{} ended or hung before it was ready; its own message, if it had one, is above",
+                "{} ended or hung before it was ready; its message, if any, is above",
                 self.name
             ))),
         }
@@ -77,7 +77,7 @@ impl Process {
     }
 
     fn ended_early(&self) -> Failed {
-        because(format!("{} ended early; its own message, if it had one, is above", self.name))
+        because(format!("{} ended early; its message, if any, is above", self.name))
     }
 
     /// Ends the process by closing its standard input; waits for its end, up to the limit.

@@ -38,8 +38,9 @@ use generated::overload::{Avionics, AvionicsRef};
 /// Arguments of `oxorb demo sched`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Real threads, real calls: SCHED_FIFO where the process may have it (root, CAP_SYS_NICE or `ulimit -r 99`), \
-    which is said. Without it the kernel shares the processor out, and no strategy can keep its promise."
+    after_help = "Real threads make real calls. They run in SCHED_FIFO if the process may use it (root, CAP_SYS_NICE \
+    or `ulimit -r 99`); the demo reports which. Without SCHED_FIFO the kernel divides the processor time, and no \
+    strategy can work."
 )]
 pub(crate) struct Args {
     /// Number of rounds under each strategy; one takes slightly more than a second
@@ -107,7 +108,9 @@ pub(crate) fn run(args: &Args) -> Done {
     if args.format == Format::Text {
         let releasing = match cpus.releasing {
             Some(cpu) => format!("released from CPU {cpu}"),
-            None => "released from there, too: this process may use no other".to_owned(),
+            None => {
+                "also released from there, because this process may use no other CPU".to_owned()
+            }
         };
         print(format!(
             "{STRONG}eight operations that want 129.6 % of a processor, four of them critical{STRONG:#}\n{FAINT}{} rounds of \
@@ -199,7 +202,7 @@ fn processors() -> Result<Cpus, Failed> {
     let allowed = sched_getaffinity(None)?;
     let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
     let Some((&dispatching, others)) = allowed.split_last() else {
-        return Err(because("this process may run on no processor"));
+        return Err(because("this process is not allowed to run on any processor"));
     };
     Ok(Cpus { dispatching, releasing: others.first().copied() })
 }
@@ -303,7 +306,7 @@ impl Server {
             }
             if Instant::now() >= until {
                 return Err(because(format!(
-                    "only {done} of {expected} requests were served; is the processor taken by something more urgent?"
+                    "only {done} of {expected} requests were served; more urgent threads may occupy the processor"
                 )));
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -431,8 +434,8 @@ fn summary(told: &Told) -> String {
     if !told.real_time {
         let _ = writeln!(
             out,
-            "{BAD}this process may not have SCHED_FIFO{BAD:#}, so its threads had no priorities and the numbers are the \
-             kernel's, not the strategies' (CAP_SYS_NICE or `ulimit -r 99` allows it)"
+            "{BAD}this process may not use SCHED_FIFO{BAD:#}, so its threads had no priorities, and the numbers show \
+             the kernel's scheduling instead of the strategies (CAP_SYS_NICE or `ulimit -r 99` permits SCHED_FIFO)"
         );
     }
     out

@@ -97,7 +97,7 @@ fn share_one_cpu() -> Result<usize, Failed> {
 pub(super) fn last_cpu() -> Result<usize, Failed> {
     let allowed = sched_getaffinity(None)?;
     let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
-    last.ok_or_else(|| because("this process may use no CPU"))
+    last.ok_or_else(|| because("this process is not allowed to use any CPU"))
 }
 
 /// Binds this thread, and those that it starts, to one CPU.

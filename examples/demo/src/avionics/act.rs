@@ -25,7 +25,7 @@ pub(super) enum Act {
 impl Act {
     fn title(self) -> &'static str {
         match self {
-            Act::Ordinary => "Act 1 of 2, an ordinary server: the plan alone",
+            Act::Ordinary => "Act 1 of 2, an ordinary server: only the plan",
             Act::RealTime => {
                 "Act 2 of 2, a real-time server: the same executable and plan, and its real-time resources"
             }
@@ -120,7 +120,7 @@ fn start(act: Act, cpu: usize, documents: &Documents) -> Result<Process, Failed>
     let text = |path: &std::path::Path| {
         let path = path.to_str().map(str::to_owned);
         path.ok_or_else(|| {
-            because("the folder of temporary files has a name that is no UTF-8; set TMPDIR")
+            because("the name of the folder for temporary files is not UTF-8; set TMPDIR")
         })
     };
     let (cpu, plan, resources) = (cpu.to_string(), text(&plan)?, text(&resources)?);

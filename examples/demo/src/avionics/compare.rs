@@ -29,8 +29,9 @@ impl Display for Comparison {
         writeln!(f, "\n{}", self.verdict())?;
         writeln!(
             f,
-            "\nFrom the first act to the second: 0 lines of code, 0 lines of the plan; one document more. {FAINT}The collision\n\
-             subsystem came to the navigation display in the same way, by the plan alone: examples/avionics-display.{FAINT:#}"
+            "\nFrom the first act to the second, 0 lines of code and 0 lines of the plan changed; one document was \
+             added. {FAINT}The\ncollision subsystem was added to the navigation display in the same way, only by the \
+             plan: examples/avionics-display.{FAINT:#}"
         )
     }
 }
@@ -39,8 +40,8 @@ impl Comparison {
     fn verdict(&self) -> String {
         let (before, after) = (&self.ordinary.warning, &self.real_time.warning);
         if self.real_time.real_time_threads == 0 {
-            return "This user may not have SCHED_FIFO: in act 2 the warning display had threads of its own but no priority, and\n\
-                    nothing put it first; what was proved presumes the priority. It has one with the privilege (root,\n\
+            return "This user may not use SCHED_FIFO: in act 2 the warning display had its own threads but no \
+                    priority, so it was not\npreferred. The proof assumes the priority. It requires a privilege (root, \
                     CAP_SYS_NICE or `ulimit -r 61`)."
                 .to_owned();
         }
@@ -50,21 +51,21 @@ impl Comparison {
         );
         match (before.missed, after.missed) {
             (0, 0) => format!(
-                "{threads}, and there was nothing to gain: the ordinary server met all deadlines.\n\
-                 Overload it more: --load {}.",
+                "{threads}, but no improvement was possible: the ordinary server met all deadlines.\n\
+                 Increase the load: --load {}.",
                 (self.load * 2).min(20)
             ),
             (_, 0) => format!(
-                "{threads}: the warning display goes before the navigation display, and meets\n\
-                 all deadlines. What the processor has no time for is lost by the navigation display alone."
+                "{threads}: the warning display precedes the navigation display, and meets\n\
+                 all deadlines. Only the navigation display loses the work for which the processor has no time."
             ),
             (_, missed) => format!(
-                "{threads}. {missed} deadlines of the warning display were missed all the same. What was\n\
-                 proved holds for a processor that nothing else takes: {}.",
+                "{threads}. {missed} deadlines of the warning display were missed nevertheless. The\n\
+                 proof applies to a processor that has no other work: {}.",
                 match self.real_time.stolen_ms {
-                    None => "this kernel does not tell what the host of a virtual machine took".to_owned(),
+                    None => "this kernel does not report the time that the host of a virtual machine took".to_owned(),
                     Some(0) => "the host of this machine took less than 10 ms; `oxorb doctor` looks for other reasons".to_owned(),
-                    Some(ms) => format!("the host of this virtual machine took {ms} ms meanwhile"),
+                    Some(ms) => format!("the host of this virtual machine took {ms} ms during this time"),
                 }
             ),
         }

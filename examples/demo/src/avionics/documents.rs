@@ -85,7 +85,7 @@ fn scale(plan: &mut Plan, load: u32) -> Result<u32, Failed> {
             *work *= i64::from(load);
             Ok(planned)
         }
-        _ => Err(because("the plan says nothing of the work of the navigation display")),
+        _ => Err(because("the plan does not describe the work of the navigation display")),
     }
 }
 
@@ -96,7 +96,7 @@ fn promise(report: &Report, title: &'static str) -> Result<Promise, Failed> {
     let is_it = |chain: &&Chain| chain.steps.last() == Some(&last);
     let chain = chains
         .find(is_it)
-        .ok_or_else(|| because(format!("the check of the plan knows no chain to {last}")))?;
+        .ok_or_else(|| because(format!("the check of the plan found no chain to {last}")))?;
     Ok(Promise {
         title,
         period_ns: chain.period,

@@ -16,9 +16,10 @@ use oxorb_terminal::output::{Done, Format, STRONG, print, print_json};
 /// Arguments of `oxorb demo avionics`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Both acts run the same executable, which has the components of examples/avionics-display linked in, and the same \
-    plan; the second one is given the real-time resources as well. No privilege is needed. Without the one for SCHED_FIFO \
-    (root, CAP_SYS_NICE or `ulimit -r 61`) the lanes of the second act have no priority, which is said."
+    after_help = "Both acts run the same executable, into which the components of examples/avionics-display are \
+    linked, with the same plan. The second act also has the real-time resources. No privilege is required. Without the \
+    privilege for SCHED_FIFO (root, CAP_SYS_NICE or `ulimit -r 61`), the lanes of the second act have no priority, and \
+    the demo reports this."
 )]
 pub(crate) struct Args {
     /// Duration of each of the two acts in seconds
@@ -38,9 +39,9 @@ pub(super) fn run(args: &Args) -> Done {
     if args.format == Format::Text {
         let planned = documents.planned_work / 1_000;
         print(format!(
-            "{STRONG}A cockpit on one processor.{STRONG:#} A navigation display draws 20 times a second; each picture takes {} ms of \
-             the processor,\nwhere {planned} ms were planned. A collision radar and a {STRONG}warning display{STRONG:#} run 5 times \
-             a second, and each warning has\nto be complete {} ms after its tick.\n",
+            "{STRONG}A cockpit on one processor.{STRONG:#} A navigation display draws 20 times a second; each picture \
+             takes {} ms of processor time,\nbut {planned} ms were planned. A collision radar and a {STRONG}warning \
+             display{STRONG:#} run 5 times a second, and each warning must\nbe complete {} ms after its tick.\n",
             planned * args.load,
             documents.warning.deadline_ns / 1_000_000,
         ))?;

@@ -21,7 +21,7 @@ pub struct Args {
 /// Serves until standard input is closed.
 pub(crate) fn run(args: Args) -> Done {
     if crate::server::stay_on(args.cpu).is_err() {
-        return Err(because("this process may not choose its processor"));
+        return Err(because("this process is not allowed to choose its processor"));
     }
     std::thread::spawn(|| {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());

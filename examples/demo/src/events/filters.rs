@@ -20,10 +20,10 @@ const TIMES: u64 = 10;
 /// Filters, their meaning, and the number of events that they let pass.
 const FILTERS: [(&str, &str, u64); 5] = [
     ("type==17", "one type", 50),
-    ("type==17 && !(source==3)", "all but one source", 40),
+    ("type==17 && !(source==3)", "all sources except one", 40),
     ("type==18 || source==5", "either", 80),
-    ("type&1==1", "types by a mask of bits", 100),
-    ("each(type==17, type==18)", "one of each, pushed together", 100),
+    ("type&1==1", "types selected by a bit mask", 100),
+    ("each(type==17, type==18)", "one event of each, pushed together", 100),
 ];
 
 /// Result of the act.

@@ -15,9 +15,10 @@ use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print
 /// Arguments of `oxorb demo events`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "A channel of this process, with a queue for each consumer. Act 1: five consumers get the same readings and \
-    alarms; three of them are too slow, and one is stuck. Act 2: filters. Act 3: a supplier falls silent, and its consumer is \
-    told. Every event is counted from end to end; the demo fails if one is missing from the count."
+    after_help = "A channel in this process has a queue for each consumer. Act 1: five consumers receive the same \
+    readings and alarms; three of them are too slow, and one is blocked. Act 2: filters. Act 3: a supplier becomes \
+    silent, and its consumer is notified. Every event is counted from end to end; the demo fails if the counts do not \
+    match."
 )]
 pub(crate) struct Args {
     /// Duration of the first act in seconds; the others together take about two seconds
@@ -47,18 +48,21 @@ pub(crate) fn run(args: &Args) -> Done {
     let says = args.format == Format::Text;
     title(says, "Act 1 of 3, overload: 500 readings and 20 alarms a second")?;
     let overload = overload::play(Duration::from_secs(args.seconds.into()), says)?;
-    title(says, "\nAct 2 of 3, filters: each consumer says what it asks for")?;
+    title(says, "\nAct 2 of 3, filters: each consumer selects its events")?;
     let filters = filters::play()?;
     if says {
         print(&filters)?;
     }
-    title(says, "\nAct 3 of 3, silence: a consumer asks to be told when nothing came for 200 ms")?;
+    title(
+        says,
+        "\nAct 3 of 3, silence: a consumer requests a notification when no event arrived for 200 ms",
+    )?;
     let silence = silence::play()?;
     if says {
         print(&silence)?;
         return print(format!(
             "\nNext: `oxorb event serve` serves a channel, `oxorb event pub`, `sub` and `stat` use and watch it; \
-             {FAINT}docs/events.md{FAINT:#} has\nchannels in a program of yours.\n"
+             {FAINT}docs/events.md{FAINT:#} shows\nchannels in your own program.\n"
         ));
     }
     print_json(&Told { overload, filters, silence })

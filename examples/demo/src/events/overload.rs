@@ -65,7 +65,7 @@ fn roles() -> [Role; 5] {
             pace: "at once",
             pause: Duration::ZERO,
             queue: super::queue(),
-            ..role("display", "first come, first served", WhenFull::DropOldest)
+            ..role("display", "in the order of arrival", WhenFull::DropOldest)
         },
         role("logbook", "in order, drop oldest", WhenFull::DropOldest),
         urgent,
@@ -282,11 +282,12 @@ impl Seen {
             }
         }
         let [display, _, operator, ..] = &self.consumers[..] else {
-            return Err(because("a consumer was let go"));
+            return Err(because("the channel released a consumer"));
         };
         if display.dropped > 0 || operator.alarms.calls != self.alarms {
             return Err(because(format!(
-                "{} events of the quick consumer were dropped, and {} of {} alarms reached the one that has them first",
+                "{} events of the fast consumer were dropped, and {} of {} alarms reached the consumer that receives \
+                 them first",
                 display.dropped, operator.alarms.calls, self.alarms
             )));
         }
@@ -325,8 +326,9 @@ impl Display for Seen {
         let median = |at: usize| self.consumers.get(at).map_or(0, |one| one.alarms.p50_ns);
         writeln!(
             f,
-            "An alarm passes the readings that wait in the operator's queue ({} instead of {} in the logbook's), and none\n\
-             of {} is lost there. Whoever is slow loses events of its own, by its own policy; the display got all {}.\n\
+            "An alarm overtakes the readings in the operator's queue ({} instead of {} in the logbook's queue), and \
+             none\nof {} is lost there. A slow consumer loses only its own events, by its own policy; the display \
+             received all {}.\n\
              {GOOD}Counted{GOOD:#}: for each consumer, events pushed = delivered + dropped.",
             Time(median(2)),
             Time(median(1)),

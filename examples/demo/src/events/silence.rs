@@ -79,7 +79,7 @@ fn listen(heard: &Receiver<(i32, Instant)>) -> Result<Seen, Failed> {
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 return Err(because(format!(
-                    "{beats} of {BEATS} beats came, and no timeout within {PATIENCE:?} after them"
+                    "{beats} of {BEATS} beats arrived, and no timeout within {PATIENCE:?} after them"
                 )));
             }
         }
@@ -91,7 +91,7 @@ impl Display for Seen {
         let Seen { filter, beats, silence_ns } = self;
         writeln!(
             f,
-            "{filter}: {beats} beats, then silence, and {GOOD}told{GOOD:#} {} after the last beat.",
+            "{filter}: {beats} beats, then silence, and {GOOD}notified{GOOD:#} {} after the last beat.",
             Time(*silence_ns)
         )
     }

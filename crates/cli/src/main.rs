@@ -59,7 +59,7 @@ enum Command {
     /// Explain object references
     #[command(subcommand)]
     Ior(ior::Command),
-    /// Serve names, inspect any ORB's name server, and remove names of objects that are gone
+    /// Serve names, inspect any ORB's name server, and remove names of objects that no longer exist
     #[command(subcommand)]
     Name(name::Command),
     /// Call an operation of any object, with types from its IDL

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::input;
 use oxorb_terminal::output::{Failed, because};
 
-/// Minimum number of characters of a token, so that nobody guesses it.
+/// Minimum number of characters of a token, to prevent guessing.
 const SHORTEST: usize = 16;
 
 /// Token of a client.

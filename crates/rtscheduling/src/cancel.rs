@@ -31,7 +31,7 @@ pub(crate) fn cancelling() -> Option<(Id, u8)> {
     CANCELLING.get()
 }
 
-/// Notifies the processes that a thread has gone to of its cancellation. Reports whether all have
+/// Notifies the processes to which a thread has moved of its cancellation. Reports whether all have
 /// answered.
 pub(crate) fn follow(id: &Id, away: &[Ref], hops: u8, limit: Duration) -> bool {
     let Some(hops) = hops.checked_sub(1) else {

@@ -44,7 +44,7 @@ pub struct RtScheduling<S: Scheduler> {
 pub struct Limits {
     /// Maximum number of [spawned](Current::spawn) threads at a time; 64 by default.
     pub spawned: usize,
-    /// Longest wait for each process that a cancelled thread has gone to; one second by default.
+    /// Longest wait for each process to which a cancelled thread has moved; one second by default.
     pub cancel: Duration,
     /// Longest wait for spawned threads, after they were cancelled, when their ORB ends; five
     /// seconds by default.

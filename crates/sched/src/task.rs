@@ -122,8 +122,8 @@ pub struct TaskSet {
 }
 
 impl TaskSet {
-    /// Returns a set under fully preemptive fixed priorities: each task has its index as its level
-    /// and a band of its own, the first task being the most urgent.
+    /// Returns a set under fully preemptive fixed priorities: each task has its index as its level and a separate band,
+    /// the first task being the most urgent.
     ///
     /// ```
     /// use oxorb_sched::{Task, TaskSet};

@@ -68,8 +68,7 @@ pub struct ReceiverStatistics {
     pub unsent_reports: u64,
 }
 
-/// Receiver that passes each frame on in the thread of its request, and reports to senders in a
-/// thread of its own.
+/// Receiver that passes each frame on in the thread of its request, and reports to senders in a separate thread.
 ///
 /// Passing a frame on takes a lock, held for about 50 instructions, and no allocation.
 pub struct Receiver {

@@ -95,7 +95,7 @@ pub struct Feedback {
     pub round_trip: Option<Duration>,
 }
 
-/// Sender of one stream, with a thread of its own.
+/// Sender of one stream, with its own thread.
 ///
 /// Sequence numbers have 32 bits and a random start, and the stream's number is random, as in RFC
 /// 3550.

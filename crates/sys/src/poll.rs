@@ -189,7 +189,7 @@ impl Poller {
         Ok(epoll::delete(&self.epoll, source)?)
     }
 
-    /// Waits until a descriptor is readable or its peer is gone, and disarms it unless it is always
+    /// Waits until a descriptor is readable or hung up, and disarms it unless it is always
     /// armed.
     ///
     /// Returns `None` if `timeout` has passed (`None`: unlimited), the poller was woken, or a
@@ -226,7 +226,7 @@ impl AsFd for Poller {
     }
 }
 
-/// Waits until a descriptor is readable or its peer is gone; returns `false` if `limit` (`None`:
+/// Waits until a descriptor is readable or hung up; returns `false` if `limit` (`None`:
 /// unlimited) has passed first. One system call.
 ///
 /// # Errors
@@ -241,7 +241,7 @@ pub fn readable(source: impl AsFd, limit: Option<Duration>) -> io::Result<bool> 
     }
 }
 
-/// Waits until one of two descriptors is readable or its peer is gone, and returns which one; for
+/// Waits until one of two descriptors is readable or hung up, and returns which one; for
 /// `limit` at most (`None`: unlimited). One system call.
 pub fn first_readable(
     first: impl AsFd,
@@ -258,7 +258,7 @@ pub fn first_readable(
     Ok((first, second))
 }
 
-/// Waits until one of several descriptors is readable or its peer is gone, for `limit` at most
+/// Waits until one of several descriptors is readable or hung up, for `limit` at most
 /// (`None`: unlimited). A signal ends the wait, too. Takes one system call, and allocates.
 ///
 /// # Errors
@@ -276,7 +276,7 @@ pub fn any_readable<'f>(
     }
 }
 
-/// Reports whether the peer of a stream socket is gone: closed, shut down in both directions, or
+/// Reports whether the peer of a stream socket has hung up: closed, shut down in both directions, or
 /// killed. One system call, which never waits.
 pub fn is_hung_up(socket: impl AsFd) -> bool {
     let mut only = [PollFd::new(&socket, PollFlags::empty())];

@@ -143,7 +143,7 @@ pub trait Link: Send + Sync {
         false
     }
 
-    /// Reports whether the peer has certainly gone without receiving any octet of the last
+    /// Reports whether the peer has certainly ended without receiving any octet of the last
     /// [`write`](Self::write): the message that ended there was not served. Returns false if the
     /// transport does not know, as over sockets. For the writing thread. Never blocks; one system
     /// call.

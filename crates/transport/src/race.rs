@@ -91,7 +91,7 @@ pub trait Surroundings {
     }
 }
 
-/// Default surroundings of a caller without threads of its own.
+/// Default surroundings of a caller without its own threads.
 struct Unattached;
 
 impl Surroundings for Unattached {

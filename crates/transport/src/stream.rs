@@ -128,7 +128,7 @@ impl<const PIECE: usize> Stream<PIECE> {
         let _ = socket::shutdown(&self.socket, Shutdown::Write);
     }
 
-    /// Reports whether the peer is gone, as [`Link::is_dead`](crate::Link::is_dead) does.
+    /// Reports whether the peer has ended, as [`Link::is_dead`](crate::Link::is_dead) does.
     #[inline]
     pub fn is_dead(&self) -> bool {
         !matches!(socket::waiting(&self.socket), Ok(Waiting::Nothing | Waiting::Octets))

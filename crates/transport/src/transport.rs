@@ -49,7 +49,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// [`ListenError`] with the unavailable address, the cause and advice.
     fn listen(&self, at: &Endpoint) -> Result<Box<dyn Acceptor>, ListenError>;
 
-    /// Listens as one of a group of acceptors at the same endpoint, each with a queue of its own.
+    /// Listens as one of a group of acceptors at the same endpoint, each with its own queue.
     /// The acceptors of a group are numbered in the order in which they listen. `cpu` is the
     /// processor whose packets this acceptor prefers. The `first` of a group is refused if another
     /// process listens at the endpoint. May block.
@@ -79,7 +79,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// nothing: their references are made separately.
     fn published(&self, at: &Endpoint, rules: &[Publish]) -> io::Result<Vec<Address>>;
 
-    /// Returns the address by which this process reaches an open endpoint of its own.
+    /// Returns the address by which this process reaches its own open endpoint.
     fn own_address(&self, at: &Endpoint) -> Address;
 
     /// Reports whether the endpoint has the same address after a restart of its server.
@@ -220,7 +220,7 @@ pub enum Resolve {
     LookUp {
         /// Name, for users.
         name: String,
-        /// Lookup, to be run in a thread of its own for as long as it takes.
+        /// Lookup, which may block, and must run in a separate thread.
         run: LookUp,
     },
 }

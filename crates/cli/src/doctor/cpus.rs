@@ -139,10 +139,12 @@ fn idleness(host: &Host, isolated: &[usize]) -> Finding {
             Finding::good(NAME, "all are off")
         }
         None => Finding::good(NAME, "the kernel has none"),
-        Some((most, _)) if most <= SHALLOW => Finding::good(NAME, format!("back within {most} us")),
+        Some((most, _)) if most <= SHALLOW => {
+            Finding::good(NAME, format!("wake up within {most} us"))
+        }
         Some((most, processor)) => Finding::improve(
             NAME,
-            format!("processor {processor} is back within {most} us"),
+            format!("processor {processor} wakes up within {most} us"),
             "The first call after a pause waits for the processor to wake up.",
             &[&format!("cpupower idle-set -D {SHALLOW}")],
         )

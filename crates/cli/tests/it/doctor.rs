@@ -132,7 +132,7 @@ fn a_host_as_delivered_is_told_what_to_change() {
         assert!(!finding["cures"].as_array().expect("a list").is_empty(), "{name}");
     }
     assert_eq!(all.len(), 23, "{all:?}");
-    assert_eq!(found["idle states"]["seen"], "processor 0 is back within 133 us");
+    assert_eq!(found["idle states"]["seen"], "processor 0 wakes up within 133 us");
     assert_eq!(found["starving processes"]["seen"], "they have up to 50000 us of each second");
     let clock = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource";
     assert_eq!(found["clock"]["cures"][0], clock);
@@ -302,7 +302,7 @@ fn idle_states_are_those_of_isolated_processors() {
         findings(&folder)["idle states"].clone()
     };
     assert_eq!(deep(1)["verdict"], "good");
-    assert_eq!(deep(3)["seen"], "processor 3 is back within 300 us");
+    assert_eq!(deep(3)["seen"], "processor 3 wakes up within 300 us");
 }
 
 /// Files of a copy may contain anything.

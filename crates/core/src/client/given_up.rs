@@ -64,8 +64,8 @@ impl GivenUp {
         Waits(self)
     }
 
-    /// Checks whether servers have read everything and closed the connections, or are gone. A connection that has
-    /// waited for `limit` is closed. Makes a few system calls at most while there is such a connection.
+    /// Checks whether servers have read everything and closed the connections, or no longer exist. A connection that
+    /// has waited for `limit` is closed. Makes a few system calls at most while there is such a connection.
     pub(super) fn look(&self, limit: Duration) -> Before {
         let mut kept = self.kept.lock();
         // While a caller may read a connection, it is not read here, because each reader would get a part of a reply.

@@ -38,7 +38,7 @@ pub(super) struct RequestTarget {
     pub(super) over: Arc<Multiplexed>,
 }
 
-/// Request in the form in which it can be sent again when the caller's arguments are gone.
+/// Request in the form in which it can be sent again when the caller's arguments no longer exist.
 ///
 /// The octets depend on their position in a message, modulo 8. Since GIOP 1.2 the position is a multiple of 8, so the
 /// octets can be moved to another message; in GIOPlite it follows from the lengths of object key and operation.

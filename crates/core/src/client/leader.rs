@@ -85,7 +85,7 @@ impl Multiplexed {
         Ok(opened)
     }
 
-    /// Ends the connection, and returns true, if the server has closed it and nobody noticed, because no thread read it
+    /// Ends the connection, and returns true, if the server has closed it unnoticed, because no thread read it
     /// or the reader thread has not run yet. Makes a system call if the connection was idle for long.
     pub(super) fn died_idle(self: &Arc<Self>, options: &Options) -> bool {
         let idle = now().saturating_sub(self.quiet_since.load(Ordering::Relaxed));

@@ -23,7 +23,7 @@ pub(super) const MAX_LAST_WORDS: usize = 16;
 /// Connection and everything that belongs to it alone. The holder of the box has the connection to itself, so nothing
 /// in it needs a lock.
 pub(crate) struct ClientLink {
-    /// Peer of the connection; gone when no call can use the connection any more.
+    /// Peer of the connection; dropped when no call can use the connection any more.
     pub(crate) owner: Weak<Peer>,
     pub(crate) link: Arc<dyn Link>,
     pub(crate) inbox: Inbox,

@@ -19,7 +19,7 @@ use crate::threads::sync::atomic::Ordering;
 const IDLE_TICKS: u32 = 200;
 
 /// Readers of the connection, which never wait for its writer: a server that reads nothing before its replies are read
-/// would otherwise block both for ever.
+/// would otherwise block both forever.
 impl Multiplexed {
     /// Runs the reader thread: completes calls until the connection ends.
     pub(super) fn read(self: Arc<Self>, inbox: Inbox) {

@@ -83,7 +83,7 @@ pub(crate) struct AnnouncedPriority {
 }
 
 impl AnnouncedPriority {
-    /// Adds the quality of service of the request that the thread serves, unless the call has one of its own.
+    /// Adds the quality of service of the request that the thread serves, unless the call has its own.
     #[inline]
     pub(super) fn or_inherited(mut self, policies: &Effective) -> AnnouncedPriority {
         if terms::inherited_class().is_some() && self.qos.is_none() && policies.qos.is_none() {
@@ -111,7 +111,7 @@ pub(crate) struct SharingKey {
     class: CommunicationClass,
 }
 
-/// Reference that has connections of its own, which end with it.
+/// Reference with its own connections, which end with it.
 #[derive(Debug)]
 pub(crate) struct Owner(pub(super) u32);
 

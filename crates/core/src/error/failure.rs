@@ -131,7 +131,7 @@ pub(crate) fn explain_exceptions() {
 /// note.
 const OF_MAKER: u32 = 1 << 31;
 
-/// Bit in the number of a note that names a maker, if the maker assigns the minor code a meaning of its own.
+/// Bit in the number of a note that names a maker, if the maker assigns its own meaning to the minor code.
 const OF_ITS_OWN: u32 = 1 << 30;
 
 /// ORB types that a note can name, indexed by the low bits of its number.

@@ -198,7 +198,7 @@ pub struct Options {
     /// Time without traffic after which the system probes whether a peer still exists; if the peer does not answer
     /// within the same time again, its connection is closed. If `None`, the system never probes.
     pub keep_alive: Option<Duration>,
-    /// Rules about who may connect to an endpoint without rules of its own.
+    /// Rules about who may connect to an endpoint without its own rules.
     pub access: Access,
     /// Whether a connection to a server is offered to that server for its requests to objects here (bidirectional
     /// GIOP): callbacks then need no connection in the other direction, through NAT or firewalls. Calls of one priority
@@ -421,7 +421,7 @@ impl Options {
         with_pages(own.and_then(|pages| pages.parse().ok()).unwrap_or(self.shared_pages))
     }
 
-    /// Returns the large-payload policy for requests at an endpoint, unless the object has one of its own.
+    /// Returns the large-payload policy for requests at an endpoint, unless the object has its own policy.
     pub(crate) fn payloads_at(&self, endpoint: &Endpoint) -> LargePayloads {
         let own = endpoint.option(Endpoint::PAYLOADS);
         own.and_then(|mode| mode.parse().ok()).unwrap_or(self.large_payloads)

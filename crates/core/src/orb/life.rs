@@ -42,7 +42,7 @@ impl Orb {
         !self.inner.main.is_empty()
     }
 
-    /// Runs the jobs that wait for the main thread, for programs whose main thread has a loop of its own. The calling
+    /// Runs the jobs that wait for the main thread, for programs whose main thread has its own loop. The calling
     /// thread is the main thread during the call.
     pub fn perform_work(&self) {
         let _main = self.inner.main.enter();

@@ -97,7 +97,7 @@ impl Drop for PolicyScope {
     }
 }
 
-/// Reports whether this thread has policies of its own, for any ORB.
+/// Reports whether this thread has its own policies, for any ORB.
 #[inline]
 pub(super) fn any() -> bool {
     ANY.get()

@@ -125,8 +125,7 @@ impl OrbPolicies {
         (!changed).then_some(&self.base)
     }
 
-    /// Resolves the policies of this thread's calls through a reference without policies of its
-    /// own.
+    /// Resolves the policies of this thread's calls through a reference without its own policies.
     #[inline]
     pub(crate) fn resolve(&self) -> Resolved<'_> {
         if !self.overridden.load(Ordering::Acquire) && !current::any() {

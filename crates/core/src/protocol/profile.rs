@@ -26,8 +26,8 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
     /// addresses.
     fn write(&self, profile: &Profile) -> TaggedProfile;
 
-    /// Reports whether `address` may be added to a profile with other addresses; otherwise the address needs a profile
-    /// of its own.
+    /// Reports whether `address` may be added to a profile with other addresses; otherwise the address needs a separate
+    /// profile.
     fn joins(&self, profile: &Profile, address: &Address) -> bool {
         let _ = (profile, address);
         false

@@ -413,12 +413,12 @@ impl Ref {
         &self.shared.nearness
     }
 
-    /// Reports whether the reference has no policies of its own.
+    /// Reports whether the reference has no individual policies.
     pub(crate) fn is_plain(&self) -> bool {
         self.timeout == Timeout::Default && self.overrides.is_none()
     }
 
-    /// Returns the policies of the ORB if the reference has none of its own.
+    /// Returns the policies of the ORB if the reference has no individual policies.
     pub(crate) fn unchanged_policies(&self) -> Option<Resolved<'_>> {
         self.is_plain().then(|| self.shared.orb.policy_table().resolve())
     }

@@ -43,7 +43,7 @@ pub(crate) struct Route {
     pub(crate) real_time: bool,
     /// Selected profile, if it is the same for all calls without policies of their own.
     pub(crate) fixed_selection: Option<Selection>,
-    /// Whether calls may take the fast path, unless the reference or the thread has policies of its own. Set by the
+    /// Whether calls may take the fast path, unless the reference or the thread has individual policies. Set by the
     /// ORB.
     pub(crate) fast: bool,
     /// Whether calls may take the fast path in an ORB that counts calls; `fast` is false then. Set by the ORB.

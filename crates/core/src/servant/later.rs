@@ -147,8 +147,8 @@ impl Later {
         self.response == Response::WithTarget
     }
 
-    /// Reports whether the client has cancelled the request or is gone, so that no answer is needed. Takes a lock that
-    /// replies over the same connection take, too.
+    /// Reports whether the client has cancelled the request or closed the connection, so that no answer is needed.
+    /// Takes a lock that replies over the same connection take, too.
     pub fn is_cancelled(&self) -> bool {
         self.deferred.as_ref().is_some_and(DeferredReply::is_cancelled)
     }

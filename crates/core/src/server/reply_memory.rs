@@ -67,7 +67,7 @@ pub(super) fn remember(client: &Client, operation: u32, octets: usize) {
     }
 }
 
-/// Drops the records of a client that is gone, and makes the allocator return its memory.
+/// Drops the records of a disconnected client, and makes the allocator return its memory.
 pub(super) fn forget(client: &Client) {
     LARGE.fetch_sub(client.share.large.len(), Ordering::Relaxed);
     if FREED.load(Ordering::Relaxed) >= WORTH_A_WALK {

@@ -1,5 +1,5 @@
-//! Placement of messages in memory, since some processors copy to certain addresses at a fifteenth
-//! of their speed.
+//! Placement of messages in memory: some processors copy to unfavourably placed addresses at a fifteenth of their
+//! speed.
 //!
 //! Where the destination of a copy is 1 to 31 octets after its source, both modulo the page size of
 //! 4 KiB, AMD processors since Zen 3 move 3 octets per nanosecond with `rep movsb`, and 40

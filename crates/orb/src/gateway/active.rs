@@ -25,7 +25,7 @@ pub(crate) struct ActiveObjects {
 }
 
 impl ActiveObjects {
-    /// Creates an empty queue of at most so many objects, and at least one.
+    /// Creates an empty queue of at most `most` objects, and at least one.
     pub(crate) fn new(most: usize) -> ActiveObjects {
         ActiveObjects { most: most.max(1), queue: VecDeque::new(), octets: 0 }
     }

@@ -45,7 +45,7 @@ impl SigningKey {
         }
     }
 
-    /// Creates a key from octets that nobody can guess.
+    /// Creates a key from octets that cannot be guessed.
     ///
     /// # Errors
     /// There are fewer than 32 octets.

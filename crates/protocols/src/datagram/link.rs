@@ -84,7 +84,7 @@ impl DatagramLink {
         self.heard.load(Relaxed)
     }
 
-    /// Reports whether the peer is gone, as far as the kernel knows, or this end was closed.
+    /// Reports whether the peer no longer exists, as far as the kernel knows, or this end was closed.
     pub(crate) fn is_over(&self) -> bool {
         self.gone.load(Relaxed) || self.closed.load(Relaxed)
     }

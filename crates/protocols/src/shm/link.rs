@@ -68,7 +68,7 @@ pub struct ShmLink {
     closed: AtomicBool,
     /// Whether this end reads no more.
     deaf: AtomicBool,
-    /// Whether the peer is gone without closing the connection.
+    /// Whether the peer ended without closing the connection.
     pub(crate) gone: AtomicBool,
     /// Whether the peer no longer accepts wake-ups, as it reads no more.
     pub(crate) unheard: AtomicBool,
@@ -573,7 +573,7 @@ impl ShmLink {
         }
     }
 
-    /// Finishes a non-blocking read that found nothing: returns 0 only if the peer is gone.
+    /// Finishes a non-blocking read that found nothing: returns 0 only if the peer has ended.
     #[cold]
     fn read_the_last(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         if !poll::is_hung_up(&self.socket) && !self.is_over() {

@@ -74,7 +74,9 @@ impl Half {
             match self.send() {
                 Ok(true) => {}
                 Ok(false) => return Ok(Step::Output),
-                Err(error) => return Err(format!("the {peer} is gone: {error}")),
+                Err(error) => {
+                    return Err(format!("the connection to the {peer} was lost: {error}"));
+                }
             }
             if !self.tls.is_handshaking() {
                 return Ok(Step::Done);
@@ -89,7 +91,9 @@ impl Half {
                 Ok(octets) => self.records.received += octets,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Step::Input),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(format!("the {peer} is gone: {error}")),
+                Err(error) => {
+                    return Err(format!("the connection to the {peer} was lost: {error}"));
+                }
             }
             if let Err(why) = self.records.give(&mut self.tls) {
                 // TLS has queued an alert with the reason, which is sent if the socket has space for it.

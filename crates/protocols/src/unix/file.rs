@@ -1,4 +1,4 @@
-//! Files of listening sockets: creation, takeover from processes that are gone, and removal.
+//! Files of listening sockets: creation, takeover from ended processes, and removal.
 
 use std::fs::{self, File, TryLockError};
 use std::io;

@@ -123,8 +123,8 @@ fn check(set: &TaskSet) -> Result<(), NoOrder> {
     Ok(())
 }
 
-/// Returns the set with static priorities in this order of indices, each task in a band of its own
-/// unless the model is non-preemptive.
+/// Returns the set with static priorities in this order of indices, each task in a separate band unless the model is
+/// non-preemptive.
 pub fn ordered(set: &TaskSet, order: &[usize]) -> TaskSet {
     let mut set = set.clone();
     for (rank, &place) in order.iter().enumerate() {

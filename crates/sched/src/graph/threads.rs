@@ -330,7 +330,7 @@ fn too_many(name: &str) -> Error {
     Error::Overflow { operation: name.into(), what: "the number of its calls in a period" }
 }
 
-/// Returns the implied period (rule 2): an operation without a period of its own runs at the rate
+/// Returns the implied period (rule 2): an operation without its own period runs at the rate
 /// of its fastest dependency.
 fn implied_period(repository: &Repository, place: usize) -> Option<Nanos> {
     let infos = repository.infos();

@@ -58,7 +58,7 @@ pub enum Enabled {
 /// Kind of control transfer between two operations (`RtecBase::Dependency_Type_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CallKind {
-    /// Event: the supplier calls the dependent, which runs in a dispatch of its own. The supplier
+    /// Event: the supplier calls the dependent, which runs in a separate dispatch. The supplier
     /// owns the thread (paper 3, 3.3 and 3.4.1).
     OneWay,
     /// Call: the dependent calls the operation it depends on and waits. The caller owns the thread

@@ -19,7 +19,7 @@ const INSTALLED: &str = r#"
 /// Returns an instance by its name.
 fn installed(container: &Container, name: &'static str) -> Result<Arc<Component>, String> {
     let found = container.component(name);
-    found.ok_or_else(|| format!("instance {name:?} is gone"))
+    found.ok_or_else(|| format!("instance {name:?} no longer exists"))
 }
 "#;
 

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     /// Folder for the units; created if missing
     #[arg(long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     out: PathBuf,
-    /// Check the units with systemd-analyze as for this machine; the programs must be installed here
+    /// Check the units with systemd-analyze on this machine, where the programs must be installed
     #[arg(long)]
     verify: bool,
     /// User that the services run as

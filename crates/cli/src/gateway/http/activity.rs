@@ -62,7 +62,7 @@ impl Activity {
 }
 
 impl Running {
-    /// Records that the answer begins or goes on.
+    /// Records that the answer begins or continues.
     pub(super) fn progress(&mut self, now: Instant) {
         let mut state = self.activity.0.lock();
         if !self.is_answered {

@@ -13,7 +13,7 @@ use oxorb_terminal::output::{Escaping, Failed};
 /// Maximum number of lines that wait to be written; further lines are dropped.
 const QUEUE: usize = 1024;
 
-/// Writer of the log on a thread of its own, so that a slow reader delays no request.
+/// Writer of the log on a separate thread, so that a slow reader delays no request.
 pub(super) struct Log(SyncSender<Value>);
 
 /// Request in the log.

@@ -9,7 +9,7 @@ const BOOTSTRAP: &str = "use -ORBInitRef NameService=corbaloc::HOST:PORT/NameSer
 const INSIDE: &str = "it tunes internals of the other ORB";
 const SOCKETS: &str = "the system chooses the sizes of reads, writes and socket buffers";
 
-/// Checks that a transport rule admits everybody over TCP.
+/// Checks that a transport rule admits all addresses over TCP.
 fn any_tcp(value: &str) -> Result<(), String> {
     let mut words = value.split([' ', ',', '\t']).filter(|word| !word.is_empty());
     let everybody = words.next() == Some("*");

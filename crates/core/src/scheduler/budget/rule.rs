@@ -104,7 +104,7 @@ pub enum BudgetOf {
     /// `uid 1000, gid 100, pid 7`, or all processes of a user as `uid 1000`; the subject of a certificate by any of its
     /// names.
     Client(String),
-    /// Every client without a budget of its own.
+    /// Every client without an individual budget.
     EachClient,
 }
 

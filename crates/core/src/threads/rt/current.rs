@@ -34,7 +34,7 @@ enum Decided {
     /// ORB that sets its priorities.
     #[default]
     Orb,
-    /// Lane of the thread, which has a scheduling class of its own.
+    /// Lane of the thread, which has its own scheduling class.
     Lane(Class),
     /// Reservation of the thread, which a priority would end.
     Reservation,

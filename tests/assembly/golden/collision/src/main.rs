@@ -174,7 +174,7 @@ fn failed<E: Display>(what: &'static str, at: &'static str) -> impl FnOnce(E) ->
 /// Returns an instance by its name.
 fn installed(container: &Container, name: &'static str) -> Result<Arc<Component>, String> {
     let found = container.component(name);
-    found.ok_or_else(|| format!("instance {name:?} is gone"))
+    found.ok_or_else(|| format!("instance {name:?} no longer exists"))
 }
 
 /// Activates an instance at the priority of its container, which threads that its executor starts inherit.

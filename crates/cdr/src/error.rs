@@ -243,8 +243,7 @@ impl fmt::Display for ErrorKind {
             ),
             Self::NotInPlace { octets } => write!(
                 f,
-                "{octets} octets do not lie where their sender wrote them, and may be read nowhere else (policy \
-                 LargePayloads)"
+                "{octets} octets were copied, but may be read only in the memory of their sender (policy LargePayloads)"
             ),
         }
     }

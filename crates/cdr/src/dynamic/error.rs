@@ -121,7 +121,7 @@ impl fmt::Display for Reason {
                 member(expected),
                 member(found)
             ),
-            Self::NoSuchValue => f.write_str("it refers to a value that does not stand before it"),
+            Self::NoSuchValue => f.write_str("it refers to a value that does not precede it"),
             Self::TooLarge => f.write_str("the value would be too large"),
         }
     }

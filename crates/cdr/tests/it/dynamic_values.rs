@@ -276,7 +276,7 @@ fn what_is_wrong_is_named_with_its_place() {
     let stranger = Dynamic::Indirection(ValueKey::new());
     *pair.at_mut("right").unwrap() = stranger.clone();
     let error = pair.check(&types("Pair")).unwrap_err();
-    assert_eq!(error.to_string(), "right: it refers to a value that does not stand before it");
+    assert_eq!(error.to_string(), "right: it refers to a value that does not precede it");
     *pair.at_mut("right").unwrap() = DynamicValue::default_for(&types("Base")).unwrap().into();
     let error = pair.check(&types("Pair")).unwrap_err();
     assert_eq!(error.to_string(), "right: expected Node, found a value of another type");

@@ -24,8 +24,8 @@ pub(crate) struct Args {
     /// Output format [default: that of its file name extension]
     #[arg(long, value_enum)]
     to: Option<Form>,
-    /// IDL file of the components of a plan, whose connections of extended ports are replaced by those of the ports for
-    /// which these stand; may be repeated
+    /// IDL file of the components of a plan, whose connections of extended ports are replaced by connections of the
+    /// basic ports that these contain; may be repeated
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     idl: Vec<PathBuf>,
     #[command(flatten)]

@@ -284,7 +284,7 @@ fn ping_says_whether_hosts_are_one_and_why_each_address_was_not_chosen() {
     assert!(shown.contains("host    not the server's: the server is on another host"), "{shown}");
     assert!(shown.contains("calls go over iiop"), "{shown}");
     let shown = good(&["ping", "-c", "1", &moved(&|it| it.uid += 1)]);
-    assert!(shown.contains("listens there, and the server is of user"), "{shown}");
+    assert!(shown.contains("listens there, but the server belongs to user"), "{shown}");
     assert!(shown.contains("calls go over iiop"), "{shown}");
     orb.shutdown(true).unwrap();
 }

@@ -543,7 +543,7 @@ impl ClientLink {
         self.limits.bounds_writes(limit)
     }
 
-    /// Reports whether requests over the connection need nothing beyond their own contents.
+    /// Reports whether requests over the connection need no announcement of code sets, band or address.
     fn is_plain(&self, profile: &RouteProfile) -> bool {
         let told = profile.code_sets.map(|wanted| self.session.told.yet_to_tell(wanted));
         self.reused

@@ -107,7 +107,7 @@ where
     /// If there is no such slot, or its value is of another type.
     pub fn set<T: Fixed + Send + Sync + 'static>(&mut self, slot: usize, value: T) {
         let before: &dyn Any = &*self.values[slot];
-        assert!(before.is::<T>(), "slot {slot} of `{}` is of another type", self.op.name);
+        assert!(before.is::<T>(), "slot {slot} of `{}` has another type", self.op.name);
         let place = self.places[slot];
         let padding = &[0; 8][..place & 7];
         let dialect = Dialect::GIOP_1_2; // Values of fixed layout have no characters.

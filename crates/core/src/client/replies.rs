@@ -99,7 +99,7 @@ pub(crate) struct Head {
 /// Complete reply message.
 pub(crate) struct Answer {
     pub(super) message: Taken,
-    /// Part of the message that lies where the server wrote it.
+    /// Part of the message that is still in the server's memory.
     pub(super) gap: Option<Box<Gap>>,
     /// Context of the message, if it is not GIOP's.
     pub(super) context: Option<Arc<FrameContext>>,

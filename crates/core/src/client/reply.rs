@@ -207,13 +207,14 @@ impl<'r> ReplyIn<'r> {
         }
     }
 
-    /// Reports whether octets of the reply lie in memory that the transport lends.
+    /// Reports whether octets of the reply are in memory that the transport lends.
     #[inline]
     pub(super) fn is_lent(&self) -> bool {
         self.frame().gap.is_some()
     }
 
-    /// Reads results of which some lie elsewhere. Returns `None` if none do, or if `result` did not take them in place.
+    /// Reads results of which some are outside the buffer. Returns `None` if none do, or if `result` did not take them
+    /// in place.
     #[inline]
     fn read_in_place<R>(
         &self,

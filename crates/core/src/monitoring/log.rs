@@ -117,7 +117,7 @@ impl Log {
         }
     }
 
-    /// Applies the quota of the client that an incident is about; returns as [`Quota::admit`] does.
+    /// Applies the quota of the client to which an incident refers; returns as [`Quota::admit`] does.
     fn admit_client(&self, event: &ConnectionEvent, now: Instant) -> Option<u64> {
         let host = match event.peer.rsplit_once(':') {
             Some((host, _port)) => host,

@@ -126,7 +126,7 @@ impl Known {
         let refused = |text| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
         match self {
             Known::By(identity) if identity.uid != uid => refused(format!(
-                "user {uid} listens there, and the server is of user {}",
+                "user {uid} listens there, but the server belongs to user {}",
                 identity.uid
             )),
             Known::Trusted if uid != 0 && uid != unix::own_credentials().uid => refused(format!(

@@ -168,7 +168,7 @@ pub(super) fn published(place: &Place, rules: &[Publish]) -> io::Result<Vec<Addr
     if addresses.is_empty() {
         return Err(io::Error::new(
             io::ErrorKind::AddrNotAvailable,
-            "none of this host's addresses is of the kind to publish",
+            "this host has no address of the kind to publish",
         ));
     }
     Ok(addresses)

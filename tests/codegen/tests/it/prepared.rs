@@ -115,7 +115,7 @@ fn prepared_requests_change_and_arrive() {
 }
 
 #[test]
-#[should_panic(expected = "slot 0 of `log` is of another type")]
+#[should_panic(expected = "slot 0 of `log` has another type")]
 fn a_slot_keeps_its_type() {
     let orb = Orb::builder().build().unwrap();
     let object: oxorb::ObjectRef = orb.resolve("corbaloc::127.0.0.1:1/Nobody").unwrap();

@@ -177,7 +177,7 @@ async fn route(
     }
 }
 
-/// Returns the target that stands for all objects, because requests about them have one share of the threads.
+/// Returns the target that stands for all objects, because requests for all objects have one share of the threads.
 fn all() -> Target {
     Target::Named(String::new())
 }

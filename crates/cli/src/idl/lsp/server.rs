@@ -318,7 +318,7 @@ impl Server {
         renaming.edits(unit, of, new)
     }
 
-    /// Returns the document and the offset that a request is about.
+    /// Returns the document and the offset to which a request refers.
     fn cursor(&self, params: &Value) -> Result<(&Unit, usize), Refusal> {
         let uri = message::string(params, "/textDocument/uri")?;
         let line = message::number(params, "/position/line")?;

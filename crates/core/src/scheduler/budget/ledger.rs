@@ -29,8 +29,8 @@ pub(crate) struct Ledger {
     /// thread that makes a page of metrics has the lowest priority, and must not hold a lock that requests need.
     shown: Mutex<Shown>,
     rules: Mutex<Vec<LedgerRule>>,
-    /// Version of the rules, unique among all ledgers of the process; 0 if no rule is about an operation, an object or
-    /// a POA, so that the accounts of requests need not be looked up.
+    /// Version of the rules, unique among all ledgers of the process; 0 if no rule applies to an operation, an object
+    /// or a POA, so that the accounts of requests need not be looked up.
     epoch: AtomicU64,
     /// Accounts of the clients that have connections or debt, by their identity. [`make_room`] bounds their number.
     clients: Mutex<HashMap<PeerId, Arc<Account>>>,
@@ -200,7 +200,7 @@ impl Ledger {
         self.epoch.store(epoch, Ordering::Release);
     }
 
-    /// Returns the version of the rules; 0 if all of them are about clients.
+    /// Returns the version of the rules; 0 if all of them apply only to clients.
     #[inline]
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)

@@ -33,7 +33,10 @@ impl fmt::Display for FederationError {
         f.write_str("federation of event channels: ")?;
         match self {
             Self::Setting { setting, why } => {
-                write!(f, "zenoh rejects {setting}: {why}; an endpoint has a form such as tcp/10.0.0.7:7447")
+                write!(
+                    f,
+                    "zenoh rejects {setting}: {why}; an endpoint has a form such as tcp/10.0.0.7:7447"
+                )
             }
             Self::Open(why) => write!(
                 f,
@@ -44,7 +47,9 @@ impl fmt::Display for FederationError {
             Self::Channel(error) => write!(f, "the channel rejects the gateway: {error}"),
             Self::Threads(error) => write!(f, "{error}"),
             Self::Queue(error) => write!(f, "the queues cannot be created: {error}"),
-            Self::Thread(error) => write!(f, "the thread of the gateway cannot be started: {error}"),
+            Self::Thread(error) => {
+                write!(f, "the thread of the gateway cannot be started: {error}")
+            }
         }
     }
 }

@@ -173,7 +173,9 @@ impl fmt::Display for Refused {
             Self::Short => write!(f, "it has fewer than {HEADER_OCTETS} octets"),
             Self::Magic => f.write_str("it is not from a gateway of OxORB"),
             Self::Version(version) => write!(f, "it has version {version} instead of {VERSION}"),
-            Self::Priority(one) => write!(f, "it has priority {one}, but a priority must be from 1 to 7"),
+            Self::Priority(one) => {
+                write!(f, "it has priority {one}, but a priority must be from 1 to 7")
+            }
             Self::Event(why) => write!(f, "its event cannot be decoded: {why}"),
             Self::Count(count) => write!(f, "it contains {count} events instead of one"),
             Self::OtherTopic => f.write_str("its event belongs to another topic than its key"),

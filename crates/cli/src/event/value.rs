@@ -75,10 +75,8 @@ impl ValueTypes {
     pub(super) fn to_data(&self, json: &Value, orb: &Orb) -> Result<EventData, String> {
         let known = self.known(orb);
         let mut reader = Reader::new(&known);
-        let any = TypeCode::simple(oxorb_dynamic::TcKind::Any).expect(
-            "--as any is not supported, because any is not a \
-                                                                       type of its own",
-        );
+        let any = TypeCode::simple(oxorb_dynamic::TcKind::Any)
+            .expect("--as any is not supported, because any is not a type of its own");
         let ty = self.ty.as_ref().unwrap_or(&any);
         let value = reader.from_json(json, ty).map_err(|error| error.to_string())?;
         let mut data = EventData::default();

@@ -250,8 +250,7 @@ impl<'p> Assembly<'p> {
                     Some(file) => ior_files.push(file.to_owned()),
                     None => findings.push(Finding::error(
                         property.place,
-                        "the value of a file property must be a \
-                                                                          string",
+                        "the value of a file property must be a string",
                     )),
                 }
                 continue;

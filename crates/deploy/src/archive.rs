@@ -293,7 +293,7 @@ mod tests {
         }
         let small = ArchiveLimits { entries: 2, octets: 1_000 };
         let many: &[(&str, &[u8])] = &[("a", b""), ("b", b""), ("c", b"")];
-        assert!(refused(&packed(many), &small).contains("3 entries, and 2 is the limit"));
+        assert!(refused(&packed(many), &small).contains("3 entries, but the limit is 2"));
         let bomb = vec![0; 1_000_000];
         assert!(refused(&packed(&[("a", &bomb)]), &small).contains("more than 1000 octets"));
         assert!(refused(b"PK\x03\x04 and nothing", &usual).contains("the archive cannot be read"));

@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(text(TEXT.as_bytes()).unwrap(), TEXT, "converted since");
         assert_eq!(text("\u{feff}x".as_bytes()).unwrap(), "x");
         let told = text(b"<?xml version=\"1.0\" encoding=\"Big5\"?><a>\xe4</a>").unwrap_err();
-        assert!(told.to_string().contains("says encoding \"big5\""), "{told}");
+        assert!(told.to_string().contains("states the encoding \"big5\""), "{told}");
         assert!(text(b"<?xml version=\"1.0\" encoding=\"Big5\"?><a/>").is_ok());
     }
 

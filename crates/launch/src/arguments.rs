@@ -88,7 +88,7 @@ const CURE: &str = "remove it from cmdline; the operator of the process can set 
 /// };
 /// assert_eq!(check_arguments(&line(&["-ORBSchedPolicy", "SCHED_FIFO", "--verbose"])), Ok(()));
 /// let refused = check_arguments(&line(&["-ORBLogFile=/etc/motd"])).unwrap_err();
-/// assert!(refused.starts_with("cmdline has \"-ORBLogFile\", and a plan may not set that: it names files"));
+/// assert!(refused.starts_with("cmdline has \"-ORBLogFile\", which a plan may not set: it names files"));
 /// ```
 pub fn check_arguments(arguments: &[String]) -> Result<(), String> {
     // Also check arguments that are values of the preceding one, because the ORB takes file names from them too.

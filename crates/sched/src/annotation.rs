@@ -18,7 +18,7 @@ pub type RtInfos = [(&'static str, &'static [(&'static str, &'static str)])];
 /// let said = characteristics([("wcet", "4 ms"), ("period", "20 Hz"), ("threads", "1")])?;
 /// assert_eq!((said.worst_case, said.period, said.threads), (4_000_000, 50_000_000, 1));
 /// assert_eq!(said.typical, said.worst_case);
-/// assert!(characteristics([("speed", "4 ms")]).unwrap_err().contains("it has no speed"));
+/// assert!(characteristics([("speed", "4 ms")]).unwrap_err().contains("no attribute speed"));
 /// # Ok::<(), String>(())
 /// ```
 ///

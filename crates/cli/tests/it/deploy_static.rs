@@ -183,7 +183,7 @@ fn one_process_is_written_at_a_time() {
     let told = refused(&both);
     assert!(
         told.contains(
-            "say which: --node \"n\" --process \"main\", --node \"m\" --process \"main\""
+            "specify which: --node \"n\" --process \"main\", --node \"m\" --process \"main\""
         ),
         "{told}"
     );

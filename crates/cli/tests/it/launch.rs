@@ -126,7 +126,7 @@ fn processes_get_the_access_rules_of_their_node_after_the_arguments_of_the_plan(
         fs::write(&resources, line).unwrap();
         let refused = bad(&args);
         let name = argument.split('=').next().unwrap();
-        let wanted = format!("cmdline has {name:?}, and a plan may not set that");
+        let wanted = format!("cmdline has {name:?}, which a plan may not set");
         assert!(refused.contains(&wanted), "{refused}");
     }
     fs::remove_file(plan).unwrap();
@@ -496,7 +496,7 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     assert!(!open(&second), "{second:#}");
     node.wait_for_line("warning: tick=", LONG);
     let told = cockpit.put("redeploy", "with-warning", &at_manager);
-    assert!(told.starts_with("changed ") && told.contains(": nothing\n"), "{told}");
+    assert!(told.starts_with("changed ") && told.contains(": no changes\n"), "{told}");
     // A changed value is reported, with the instance that it recreates and its connections.
     let file = cockpit.folder.path("with-warning.toml");
     let plan = fs::read_to_string(&file).unwrap();

@@ -159,7 +159,7 @@ fn a_task_set_without_end_is_refused() {
     let output = sched(&["check", "/dev/zero"]);
     assert_eq!(output.status.code(), Some(1));
     let told = text(&output.stderr);
-    assert!(told.contains("/dev/zero: a task set has 16777216 octets at most"), "{told}");
+    assert!(told.contains("/dev/zero: a task set can have at most 16777216 octets"), "{told}");
 }
 
 #[test]

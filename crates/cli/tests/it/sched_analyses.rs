@@ -170,7 +170,7 @@ fn several_processors() {
     assert_eq!(global["policy"], "global fixed priority");
     assert_eq!(global["sufficient_only"], true);
     let told = set.refused(&["--cores", "1", "--fit", "first"]);
-    assert!(told.contains("b fits on none of 1 processors"), "{told}");
+    assert!(told.contains("b fits on none of the 1 processors"), "{told}");
     let told = set.refused(&["--cores", "2", "--global", "--model", "band"]);
     assert!(told.contains("it needs full preemption (model urgency), not band"), "{told}");
     let usage = sched(&["analyse", &set.1, "--global"]);

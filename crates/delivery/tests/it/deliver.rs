@@ -596,7 +596,7 @@ fn what_cannot_be_connected_is_refused_with_the_limit() {
     let zero = Qos { batch: 0, ..Qos::default() };
     assert_eq!(refused(zero.clone()), "Qos::batch is 0, but must be at least 1");
     let lane = Qos { lane: 7, ..Qos::default() };
-    assert_eq!(refused(lane), "there is no lane 7: the dispatcher has 1, counted from 0");
+    assert_eq!(refused(lane), "there is no lane 7: the dispatcher has 1 lanes, counted from 0");
     let outlet = dispatcher.connect_pull(Qos::default()).unwrap();
     assert!(refused(Qos::default()).starts_with("all 1 outlets"));
     outlet.set_qos(zero);

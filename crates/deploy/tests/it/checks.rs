@@ -546,7 +546,7 @@ fn calls_that_merge_are_counted() {
     for length in [14, 40, 200] {
         let report = row(length, 2);
         assert!(
-            told(&report).contains("make more than 10000 steps over connections, the limit"),
+            told(&report).contains("result in more than 10000 steps over connections, the limit"),
             "{length}: {}",
             told(&report)
         );
@@ -559,7 +559,7 @@ fn a_row_of_calls_has_a_length() {
     for length in [258, 6_000] {
         let report = row(length, 1);
         assert!(
-            told(&report).contains("make more than 256 steps in a row, the limit"),
+            told(&report).contains("result in more than 256 steps in a row, the limit"),
             "{length}: {}",
             told(&report)
         );

@@ -167,7 +167,7 @@ fn connections_that_cannot_be_expanded_are_refused_with_their_places() {
         ),
         (
             "ExtendedPort = \"left.hidden\"\nMirrorPort = \"wire.hidden\"\n",
-            "left.hidden stands for hidden_secret, whose interface is local",
+            "left.hidden contains hidden_secret, whose interface is local",
         ),
         (
             "ExtendedPort = [\"left.link\", \"left.hidden\"]\n",

@@ -163,7 +163,7 @@ fn what_a_package_lacks_is_named_with_its_place() {
             "sensing.toml",
             "rate/rate.toml",
             "cockpit.iad",
-            "is of kind ImplementationArtifactDescription, and a package",
+            "is of kind ImplementationArtifactDescription instead of a package",
         ),
         (
             "sensing.toml",
@@ -391,7 +391,7 @@ fn a_given_value_has_the_declared_type() {
             "65536",
             "value of timer.hertz: 65536 is not a <ushort>; expected 0 to 65535",
         ),
-        ("timer.hertz", "-1", "-1 is no <ushort>"),
+        ("timer.hertz", "-1", "-1 is not a <ushort>"),
         ("timer.hertz", "fast", "<ushort> must be an integer from 0 to 65535, not \"fast\""),
         ("timer.side", "Bow", "enum Side has no \"Bow\""),
         ("timer.marks", "[1.5]", "expected a table of TOML"),

@@ -56,7 +56,7 @@ impl fmt::Display for Effect {
 /// let new = compile("struct s { short a; };")?;
 /// let changes = diff(&old.model, &new.model);
 /// assert_eq!(changes[0].effect, Effect::Wire);
-/// assert_eq!(changes[0].what, "`a` was `long` and is `short` now");
+/// assert_eq!(changes[0].what, "`a` was `long`, and is now `short`");
 /// # Ok::<(), oxorb_idl::Failed>(())
 /// ```
 pub fn diff(old: &Model, new: &Model) -> Vec<Change> {

@@ -110,7 +110,7 @@ fn json_tells_code_place_and_help() {
         serde_json::json!([{
             "code": "E0207",
             "severity": "error",
-            "message": "`8` is no octal digit",
+            "message": "`8` is not a valid octal digit",
             "label": "",
             "help": "a number that starts with 0 is octal; drop the 0 for a decimal one",
             "related": [],

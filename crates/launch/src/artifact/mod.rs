@@ -197,7 +197,7 @@ mod tests {
         };
         assert_eq!(
             error.to_string(),
-            "library libdisplay.so is refused: its version of OxORB is \"0.0.9\", and here \"0.1.0\": \
+            "library libdisplay.so is refused: its version of OxORB is \"0.0.9\" instead of \"0.1.0\": \
              build it with that version of OxORB"
         );
     }

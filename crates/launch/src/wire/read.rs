@@ -445,7 +445,7 @@ mod tests {
         constraint.constrained_instance_ref.fill(0);
         plan.locality_constraint = vec![constraint];
         let refused = from_wire(&plan).unwrap_err().to_string();
-        assert!(refused.contains("octets of names, and 67108864 is the limit"), "{refused}");
+        assert!(refused.contains("octets of names, but the limit is 67108864"), "{refused}");
         plan.locality_constraint[0].constrained_instance_ref.truncate(64);
         from_wire(&plan).unwrap();
     }

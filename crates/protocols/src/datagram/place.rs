@@ -158,9 +158,9 @@ mod tests {
             ("h:5/max=65508", "65508", "512 to 65507"),
             ("h:5/sources=0", "0", "1 to 4096"),
             ("h:5/portspan=2", "portspan", "the options are"),
-            ("h:70000", "70000", "a port is"),
+            ("h:70000", "70000", "a port must be"),
             ("h:5/hostname_in_ior=a b", "a b", "host name"),
-            ("h:5/max", "max", "name=value"),
+            ("h:5/max", "max", "NAME=VALUE"),
         ] {
             let error = read(text).unwrap_err();
             assert_eq!(&error.text[error.place.clone()], place, "{error}");

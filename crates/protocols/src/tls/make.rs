@@ -150,8 +150,8 @@ mod tests {
         };
         for (wanted, part) in [
             (wanted("localhost", "alice", 0), "1 to 3650 days"),
-            (wanted("localhost", "../alice", 9), "names a file"),
-            (wanted("localhost", "server", 9), "names a file"),
+            (wanted("localhost", "../alice", 9), "name of a file"),
+            (wanted("localhost", "server", 9), "name of a file"),
             (wanted("b\u{fc}cher", "alice", 9), "b\u{fc}cher"),
         ] {
             let error = make(&wanted).unwrap_err();

@@ -311,7 +311,7 @@ mod tests {
             ("/a|mode=1777", "octal"),
             ("/a|mode=+7", "octal"),
             ("/a|portspan=2", "mode, allow and deny"),
-            ("/a|mode", "name=value"),
+            ("/a|mode", "NAME=VALUE"),
             ("@a|mode=600", "no file"),
             ("/a|allow=bob", "uid:NUMBER"),
         ] {

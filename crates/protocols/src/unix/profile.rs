@@ -360,7 +360,7 @@ mod tests {
             ("/run/bank/Key", "does not end with |"),
             ("2.0@/a|k", "1.x"),
             ("1.x@/a|k", "begin with /"),
-            ("1.999@/a|k", "<major>.<minor>"),
+            ("1.999@/a|k", "MAJOR.MINOR"),
             ("|k", "begin with /"),
             ("@|k", "107 octets"),
         ] {

@@ -92,7 +92,7 @@ fn what_cannot_be_used_is_named() {
     assert_eq!(DsrtQos::parse(&[0; 5000]), Err(BadContext::TooLong(5000)));
     let string = [0, 0, 0, 0, 0, 0, 0, 18, 0, 0, 0, 0, 0, 0, 0, 1, 0];
     let other = DsrtQos::parse(&string).unwrap_err();
-    assert_eq!(other.to_string(), "it holds a tk_string instead of a Kokyu::Svc_Ctxt_DSRT_QoS");
+    assert_eq!(other.to_string(), "it contains a tk_string instead of a Kokyu::Svc_Ctxt_DSRT_QoS");
     let mut left = whole.clone();
     left.push(0);
     assert!(matches!(DsrtQos::parse(&left), Err(BadContext::Malformed(_))));

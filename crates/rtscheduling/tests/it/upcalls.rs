@@ -239,7 +239,7 @@ fn what_cannot_be_registered_is_named() {
     let never = register(Periodic::new("never", Duration::ZERO)).unwrap_err();
     assert_eq!(
         never.to_string(),
-        "the period of upcall \"never\" is 0ns, and may be 1µs to 86400s"
+        "the period of upcall \"never\" is 0ns, but must be from 1µs to 86400s"
     );
     let late = Periodic { deadline: Some(Duration::MAX), ..every("late", Overrun::Skip) };
     assert!(matches!(register(late), Err(UpcallError::Time { what: "deadline", .. })));

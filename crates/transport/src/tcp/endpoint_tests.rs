@@ -76,17 +76,17 @@ fn errors_point_at_the_place() {
     refused("iiop://::1:80", "::1:80", "brackets");
     refused("iiop://[::1", "[::1", "never closed");
     refused("iiop://[::1]80", "80", "follow the bracket");
-    refused("iiop://[nonsense]:80", "[nonsense]", "no IPv6 address");
+    refused("iiop://[nonsense]:80", "[nonsense]", "not an IPv6 address");
     refused("iiop://2.x@h:1", "2.x", "MAJOR.MINOR");
     refused("iiop://h h:1", "h h", "letters");
-    refused("iiop://h:1/portspan", "portspan", "name=value");
+    refused("iiop://h:1/portspan", "portspan", "NAME=VALUE");
     refused("iiop://h:1/portspan=0", "0", "1 to 65535");
     refused("iiop://h:65535/portspan=2", "h:65535", "beyond port 65535");
     refused("iiop://h:1/reuse_addr=yes", "yes", "0 or 1");
     refused("iiop://h:1/hostname_in_ior=", "hostname_in_ior", "needs a host");
     refused("iiop://h:1/colour=red", "colour", "the options are");
     refused("giop:tcp:host", "host", "separated by a colon");
-    refused("giop:tcp::9-5", "9-5", "upwards");
+    refused("giop:tcp::9-5", "9-5", "ascending");
 }
 
 #[test]

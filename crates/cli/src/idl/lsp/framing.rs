@@ -190,7 +190,7 @@ mod tests {
     fn malformed_headers_do_not_end_the_stream() {
         for (headers, why) in [
             ("nonsense\r\n\r\n", "colon"),
-            ("X-Other: 1\r\n\r\n", "begins with"),
+            ("X-Other: 1\r\n\r\n", "begin with"),
             ("Content-Length: -1\r\n\r\n", "not a number"),
             ("Content-Length: +1\r\n\r\n", "not a number"),
             ("Content-Length:\r\n\r\n", "not a number"),
@@ -232,7 +232,7 @@ mod tests {
             format!("Content-Length: {}\r\n\r\n{long}Content-Length: 2\r\n\r\n{{}}", long.len());
         let all = frames(stream.as_bytes());
         assert_eq!(all.len(), 2);
-        assert!(is_malformed(&all[0], "and this one 8388609"), "{:?}", all[0]);
+        assert!(is_malformed(&all[0], "and this one has 8388609"), "{:?}", all[0]);
         assert_eq!(all[1], message("{}"));
     }
 

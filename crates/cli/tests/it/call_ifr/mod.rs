@@ -186,7 +186,7 @@ fn what_was_tried_is_told() {
     }
     for reference in [ior, thing] {
         let told = folder.bad(&["call", "--ifr", &ifr, reference, "go"]);
-        let part = "does not know IDL:other/Thing:1.0";
+        let part = "IDL:other/Thing:1.0 is unknown there";
         assert!(told.contains(part), "no {part:?} in {told}");
         assert!(!told.contains("_interface"), "only what was asked for: {told}");
     }
@@ -194,7 +194,7 @@ fn what_was_tried_is_told() {
     let told = folder.bad(&["call", "--ifr", &nobody, ior, "go"]);
     assert!(told.contains("the Interface Repository") && told.contains("refused"), "{told}");
     let told = folder.bad(&["serve", "--ifr", &ifr, "--interface", "other::Thing"]);
-    assert!(told.contains("does not know the interface other::Thing"), "{told}");
+    assert!(told.contains("the interface other::Thing is unknown there"), "{told}");
 }
 
 #[test]

@@ -215,7 +215,7 @@ fn a_check_finds_what_launching_refuses() {
     };
     let (is_good, told) = resources("[cmdline]\narg = [\"-ORBLogFile=x\"]");
     assert!(
-        !is_good && told.contains("cmdline has \"-ORBLogFile\", and a plan may not set that"),
+        !is_good && told.contains("cmdline has \"-ORBLogFile\", which a plan may not set"),
         "{told}"
     );
     let (is_good, told) = resources("[svcconf]\nuri = \"svc.conf\"");
@@ -380,7 +380,7 @@ fn mistakes_in_files_and_options_are_named() {
     // These commands have no option for the format of standard input.
     for verb in ["check", "redeploy"] {
         let told = refused(&[verb, "-"]);
-        assert!(told.contains("give a file") && !told.contains("--from"), "{told}");
+        assert!(told.contains("specify a file") && !told.contains("--from"), "{told}");
     }
 
     // The plan names its real-time resources, and the command line does not.
@@ -403,7 +403,7 @@ fn mistakes_in_files_and_options_are_named() {
     let out = folder.path("units");
     let emit = ["emit", "systemd", &plan, "--rt", &wrong, "--out", &out];
     let told = refused(&[&emit[..], RT_COMMAND].concat());
-    let wanted = format!("{wrong}:2:1: \"x\" of instance \"a\" is no processor");
+    let wanted = format!("{wrong}:2:1: \"x\" of instance \"a\" is not a processor");
     assert!(told.contains(&wanted), "{told}");
 
     let emit = ["emit", "systemd", &plan, "--out", &out, "--command"];

@@ -76,7 +76,7 @@ fn rules_decide_by_the_token_what_a_client_may_call() {
     let called = run(&["call", "--token", &file, &bank.url(), "withdraw", "5"]);
     assert_eq!(called.status.code(), Some(1), "{called:?}");
     let said = text(&called.stderr);
-    assert!(said.contains("403 Forbidden") && said.contains("rules require another"), "{said}");
+    assert!(said.contains("403 Forbidden") && said.contains("rules require another token"), "{said}");
     assert!(called.stdout.is_empty(), "there is no exception: {called:?}");
 
     fs::write(
@@ -90,7 +90,7 @@ fn rules_decide_by_the_token_what_a_client_may_call() {
     assert_denied(&balance(&bank, BOB));
     fs::write(&rules, "[access]\n").expect("a file");
     hang_up(&bank.gateway);
-    bank.gateway.wait_for_line("what was read before stays in use", LIMIT);
+    bank.gateway.wait_for_line("the previous contents stay in use", LIMIT);
     assert_eq!(withdraw(&bank, BOB).status, 200);
 }
 
@@ -102,7 +102,7 @@ fn mistakes_in_rules_are_reported_at_the_start() {
             "limit = \"all\"\nrequests = 1",
             "rules.toml:4: rules for requests of HTTP have no limits",
         ),
-        ("allow = \"all\"\ntokens = \"ada\"", "rules.toml:5: nothing is called `tokens` here"),
+        ("allow = \"all\"\ntokens = \"ada\"", "rules.toml:5: there is no entry `tokens` here"),
     ] {
         let text_of = format!("[access]\ndefault = \"deny\"\n[[access.rule]]\n{rule}\n");
         let rules = folder.file("rules.toml", &text_of);

@@ -222,7 +222,7 @@ fn only_files_below_the_folder_of_sources_are_read() {
     let told = refused(install(missing)).replace(missing, existing);
     assert_eq!(told, refused(install(existing)));
     for (location, wanted) in [
-        ("http://host/gps.cpk", "is no file of this machine"),
+        ("http://host/gps.cpk", "is not a file of this machine"),
         ("file:", "contains no path"),
         (" ", "the location is empty"),
         ("base", "it is not a regular file"),

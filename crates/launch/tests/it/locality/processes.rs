@@ -175,7 +175,7 @@ fn what_is_wrong_is_told_with_file_and_place() {
     );
     let services = folder
         .file("rt.toml", "document = \"ServerResources\"\nsvcconf = { uri = \"svc.conf\" }\n");
-    refused(&["--plan", &plan, "--rt", &services], "svcconf \"svc.conf\" is TAO's");
+    refused(&["--plan", &plan, "--rt", &services], "svcconf \"svc.conf\" is a file of TAO's");
 }
 
 /// Stores the manager that called back.

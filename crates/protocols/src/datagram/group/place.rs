@@ -164,7 +164,7 @@ mod tests {
             ("239.1.2.3:+5", "239.1.2.3:+5", "a group must be"),
             ("239.1.2.3:5/memory=1", "1", "65536 to"),
             ("239.1.2.3:5/ttl=1", "ttl", "the options are"),
-            ("239.1.2.3:5/timeout", "timeout", "name=value"),
+            ("239.1.2.3:5/timeout", "timeout", "NAME=VALUE"),
         ] {
             let error = url(Part::new(text)).unwrap_err();
             assert_eq!(&error.text[error.place.clone()], place, "{error}");

@@ -97,7 +97,10 @@ mod tests {
     #[test]
     fn what_is_longer_than_the_limit_is_refused_with_the_limit() {
         let refused = file(Path::new("/dev/zero"), "a script").unwrap_err();
-        assert!(refused.starts_with("/dev/zero: a script can have at most 16777216 octets"), "{refused}");
+        assert!(
+            refused.starts_with("/dev/zero: a script can have at most 16777216 octets"),
+            "{refused}"
+        );
         let most = text_of(io::repeat(b' ').take(MOST_OCTETS), "a script").unwrap();
         assert_eq!(most.len() as u64, MOST_OCTETS);
     }

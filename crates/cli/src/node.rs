@@ -106,7 +106,7 @@ pub(crate) fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
 /// Parses a maximum number, which is at least 1.
 pub(crate) fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("the maximum is at least 1".to_owned()),
+        Ok(0) => Err("the maximum must be at least 1".to_owned()),
         Ok(number) => Ok(number),
         Err(error) => Err(format!("{error}")),
     }
@@ -192,8 +192,8 @@ impl Starting {
         let fetched: Vec<String> = fetched.collect();
         let what = match (artifacts, fetched.as_slice()) {
             (_, []) => shown(artifacts),
-            (Artifacts::Refused, from) => format!("what {} hands out", from.join(", ")),
-            (_, from) => format!("{} and what {} hands out", shown(artifacts), from.join(", ")),
+            (Artifacts::Refused, from) => format!("files from {}", from.join(", ")),
+            (_, from) => format!("{} and files from {}", shown(artifacts), from.join(", ")),
         };
         format!("start {what} as the user of this process")
     }

@@ -3,7 +3,7 @@
 //! A limit of a group also applies to the groups below it, so all groups from the process's own up to the root of each
 //! hierarchy are read. In a namespace or a container, the path of the own group may be that of the host, and the root
 //! that is mounted may be the own group: files that do not exist are skipped. The kernel writes these files on demand,
-//! so reading them costs system calls and memory, and is not for threads that are in a hurry.
+//! so reading them costs system calls and memory, so time-critical threads must not read them.
 //!
 //! | limit | version 2 | version 1 |
 //! |---|---|---|
@@ -119,7 +119,7 @@ impl ControlGroups {
         })
     }
 
-    /// Returns the memory above which threads of the process have to give back memory before they go on (version 2);
+    /// Returns the memory above which threads of the process must reclaim memory before they continue (version 2);
     /// `Some(None)` if it is unlimited, and `None` if no file of the limit is readable.
     pub fn memory_high(&self) -> Option<Option<MemoryLimit>> {
         let limits = self.second("memory.high");

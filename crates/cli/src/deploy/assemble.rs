@@ -113,7 +113,10 @@ fn installed(folder: &Path, name: &Path) -> Result<PathBuf, Failed> {
 /// Returns the archive of a package in the repository of an execution manager, and the URL of the repository.
 fn fetched(args: &Args) -> Result<(Archive, String), Failed> {
     let Some(name) = args.from.to_str() else {
-        return Err(because(format!("{}: the name of a package is UTF-8", args.from.display())));
+        return Err(because(format!(
+            "{}: the name of a package must be UTF-8",
+            args.from.display()
+        )));
     };
     let (orb, url, repository) = args.manager.repository_at::<RepositoryManagerRef>()?;
     let limits = ArchiveLimits::default();
@@ -152,7 +155,7 @@ pub(super) fn run(args: &Args) -> Done {
     }
     if args.manager.at.is_some() && !args.repository {
         return Err(because(
-            "--at names the execution manager of --repository: add --repository, or leave out --at",
+            "--at names the execution manager of --repository: add --repository, or omit --at",
         ));
     }
     let from = match &args.packages {

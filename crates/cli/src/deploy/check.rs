@@ -167,7 +167,7 @@ fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Faile
     let inputs = args.idl.iter().chain(&args.domain).chain([&args.plan]);
     if let Some(input) = inputs.into_iter().find(|input| files::is_same(input, file)) {
         return Err(because(format!(
-            "--assign {} would overwrite {}, which is no document of real-time resources: give another file",
+            "--assign {} would overwrite {}, which is not a document of real-time resources: specify another file",
             file.display(),
             input.display()
         )));

@@ -139,7 +139,7 @@ impl Nodes {
         for (name, url) in &self.known {
             if known.insert(name, url).is_some_and(|other| other != url) {
                 return Err(because(format!(
-                    "--node gives two references of node {name:?}: give it one reference"
+                    "--node specifies two references of node {name:?}: specify only one"
                 )));
             }
         }

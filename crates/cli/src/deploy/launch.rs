@@ -102,12 +102,12 @@ impl LaunchArgs {
         }
         if let Some(option) = self.serving.given().filter(|_| !self.is_own()) {
             return Err(because(format!(
-                "{option} is for an execution manager in this process: add --local, --node or --naming, or leave it out"
+                "{option} is for an execution manager in this process: add --local, --node or --naming, or omit it"
             )));
         }
         match self.starting.given().filter(|_| !self.local) {
             Some(option) => Err(because(format!(
-                "{option} is for node managers in this process: add --local, or give it to `oxorb node serve`"
+                "{option} is for node managers in this process: add --local, or pass it to `oxorb node serve`"
             ))),
             None => Ok(()),
         }

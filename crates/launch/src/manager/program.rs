@@ -428,7 +428,7 @@ mod tests {
             program(&process, &settings).unwrap_err().to_string()
         };
         let told = at("http://127.0.0.1/p");
-        assert!(told.contains("\"http://127.0.0.1/p\" is at another machine"), "{told}");
+        assert!(told.contains("\"http://127.0.0.1/p\" is on another machine"), "{told}");
         assert!(told.contains("--fetch-from URL"), "{told}");
         let told = at("corbaloc::127.0.0.1/RepositoryManager#p");
         assert!(told.contains("is the archive of a package"), "{told}");

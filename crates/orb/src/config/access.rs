@@ -108,7 +108,7 @@ fn rule(
                 ),
                 "limit" | "requests" | "burst" => source.error(
                     key.span().start,
-                    "rules for requests of HTTP have no limits; a rule has allow or deny",
+                    "rules for requests of HTTP have no limits; specify allow or deny",
                 ),
                 _ => source.unknown(key, known),
             });

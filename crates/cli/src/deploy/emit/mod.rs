@@ -150,7 +150,8 @@ impl What {
                 && !["plan", "rt", "node", "process"].contains(&name)
             {
                 return Err(because(format!(
-                    "--command {:?} has {{{name}}}, and only {{plan}}, {{rt}}, {{node}} and {{process}} are replaced",
+                    "--command {:?} contains {{{name}}}, but only {{plan}}, {{rt}}, {{node}} and {{process}} are \
+                     replaced",
                     self.command
                 )));
             }

@@ -115,8 +115,9 @@ impl EventFilter {
             }
         }
         if types.len() > MOST_NUMBERS || sources.len() > MOST_NUMBERS {
-            let why =
-                format!("a filter names at most {MOST_NUMBERS} types and {MOST_NUMBERS} sources");
+            let why = format!(
+                "a filter can name at most {MOST_NUMBERS} types and {MOST_NUMBERS} sources"
+            );
             return Err(Problem::bad_request(why));
         }
         Ok(match constraint {

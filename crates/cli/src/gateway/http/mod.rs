@@ -264,8 +264,8 @@ impl DoorArgs {
         if admits_all && !is_loopback {
             if !self.no_tokens {
                 return Err(because(format!(
-                    "everyone who can reach {address} could call all objects: restrict clients with --tokens FILE, in a \
-                     command with TLS also with --tls-client-ca FILE, or allow this with --no-tokens"
+                    "everyone who can reach {address} could call all objects: restrict clients with --tokens FILE, in \
+                     a command with TLS also with --tls-client-ca FILE, or allow this with --no-tokens"
                 )));
             }
             warning(&format!("everyone who can reach {address} can call all objects"));

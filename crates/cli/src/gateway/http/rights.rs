@@ -82,7 +82,7 @@ impl Rights {
                 Some(rule) => format!("by the rule at {}", rule.place),
                 None => {
                     let place = &rules.place;
-                    format!("as no rule allows it, and the default at {place} is deny")
+                    format!("because no rule allows it, and the default at {place} is deny")
                 }
             };
             format!("{operation} of {object} ({interface}): {by}")

@@ -408,7 +408,10 @@ fn mistakes_in_files_and_options_are_named() {
 
     let emit = ["emit", "systemd", &plan, "--out", &out, "--command"];
     let told = refused(&[&emit[..], &["/bin/true {plan} {proces}"]].concat());
-    assert!(told.contains("has {proces}, and only {plan}, {rt}, {node} and {process}"), "{told}");
+    assert!(
+        told.contains("contains {proces}, but only {plan}, {rt}, {node} and {process}"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -423,7 +426,7 @@ fn options_that_would_be_ignored_are_refused() {
         (&["launch", "collision.toml", "--any-artifact"], "--any-artifact is for node managers"),
         (&["launch", "collision.toml", "--naming", "--artifacts", "."], "--artifacts is for node"),
         (&["launch", "collision.toml", "--node", "a=x", "--node", "a=y"], "two references of node"),
-        (&["serve", "--node", "a=x", "--node", "a=y"], "give it one reference"),
+        (&["serve", "--node", "a=x", "--node", "a=y"], "specify only one"),
         (&["assemble", "gps.cpk", "p.toml", at[0], at[1]], "add --repository"),
     ];
     for (args, wanted) in cases {

@@ -41,7 +41,7 @@ pub(super) fn read(
             ReadArchiveError::NoSuchName(_) => format!("the repository has no package {package:?}"),
             ReadArchiveError::PackageError(why) => why.reason,
             ReadArchiveError::System(exception) => {
-                format!("{exception}; only repositories of OxORB hand out archives")
+                format!("{exception}; only repositories of OxORB provide archives")
             }
         })?;
         limit.admit(part.size.max((octets.len() + part.octets.len()) as u64))?;
@@ -52,7 +52,7 @@ pub(super) fn read(
             std::cmp::Ordering::Less if !is_empty => version = part.version,
             _ => {
                 return Err(format!(
-                    "the repository sends {} octets of an archive of {} octets",
+                    "the repository sent {} octets of an archive of {} octets",
                     octets.len(),
                     part.size
                 ));

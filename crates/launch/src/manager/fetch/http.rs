@@ -71,11 +71,11 @@ fn receive(mut from: impl BufRead, limit: &Limit) -> Result<Vec<u8>, String> {
     if head.status != 200 {
         let more = match (head.status, head.value("location")) {
             (300..400, Some(target)) => {
-                format!("; it names {target:?}, and redirections are not followed")
+                format!("; it redirects to {target:?}, but redirections are not followed")
             }
             _ => String::new(),
         };
-        return Err(format!("the server answers {} {}{more}", head.status, head.reason));
+        return Err(format!("the server answered {} {}{more}", head.status, head.reason));
     }
     let mut body = Vec::new();
     match (head.value("transfer-encoding"), head.value("content-length")) {
@@ -97,12 +97,12 @@ fn receive(mut from: impl BufRead, limit: &Limit) -> Result<Vec<u8>, String> {
         },
         (None, Some(digits)) if digits.bytes().all(|one| one.is_ascii_digit()) => {
             let size =
-                digits.parse::<u64>().map_err(|_| "the length of the answer is no number")?;
+                digits.parse::<u64>().map_err(|_| "the length of the answer is not a number")?;
             take(&mut from, size, limit, &mut body)?;
             Ok(body)
         }
         // Nothing would show whether the file is complete.
-        _ => Err("the server does not say how long the file is".to_owned()),
+        _ => Err("the answer does not state its length".to_owned()),
     }
 }
 
@@ -211,10 +211,10 @@ mod tests {
             ("Content-Length: 5\r\n\r\n1234", "ended before"),
             ("Content-Length: 5\r\n", "ended before"),
             ("Content-Length: 21\r\n\r\n", "more than 20 octets, the limit (max, --max)"),
-            ("Content-Length: 99999999999999999999999\r\n\r\n", "no number"),
-            ("Content-Length: +5\r\n\r\n12345", "how long"),
-            ("Content-Length: 5\r\nContent-Length: 5\r\n\r\n12345", "how long"),
-            ("\r\n12345", "how long"),
+            ("Content-Length: 99999999999999999999999\r\n\r\n", "not a number"),
+            ("Content-Length: +5\r\n\r\n12345", "does not state its length"),
+            ("Content-Length: 5\r\nContent-Length: 5\r\n\r\n12345", "does not state its length"),
+            ("\r\n12345", "does not state its length"),
             ("Transfer-Encoding: chunked\r\n\r\n15\r\n", "more than 20"),
             ("Transfer-Encoding: chunked\r\n\r\n+1\r\n1\r\n", "no length"),
             ("Transfer-Encoding: chunked\r\n\r\n\r\n", "no length"),
@@ -228,9 +228,9 @@ mod tests {
         let told = received(&format!("{good}X: {}", "x".repeat(MOST_HEAD as usize))).unwrap_err();
         assert!(told.contains("too long"), "{told}");
         let told = received("HTTP/1.1 404 Not Found\r\n\r\n").unwrap_err();
-        assert_eq!(told, "the server answers 404 Not Found");
+        assert_eq!(told, "the server answered 404 Not Found");
         let told = received("HTTP/1.1 302 Found\r\nLocation: http://g/\r\n\r\n").unwrap_err();
-        assert!(told.ends_with("it names \"http://g/\", and redirections are not followed"));
+        assert!(told.ends_with("it redirects to \"http://g/\", but redirections are not followed"));
         for text in ["SSH-2.0\r\n", "HTTP/2 200 OK\r\n", "HTTP/1.1 20 OK\r\n", "HTTP/1.1\r\n"] {
             assert!(received(text).unwrap_err().contains("by HTTP/1.1"), "{text:?}");
         }

@@ -73,15 +73,15 @@ impl<'l> Remote<'l> {
         }
         let count = location.len();
         if count > MOST_LOCATION {
-            let why = format!("a location has {count} octets, and {MOST_LOCATION} is the limit");
+            let why = format!("a location has {count} octets, but the limit is {MOST_LOCATION}");
             return Some(Err(why));
         }
         let remote = match scheme.as_str() {
             "http" => Remote::http(location),
             "corbaloc" => Remote::repository(location),
             _ => Err(format!(
-                "no manager fetches files by {scheme}:; give the path of a file of the manager's machine, an http: URL, \
-                 or the corbaloc: URL of a repository"
+                "no manager fetches files by {scheme}:; specify the path of a file of the manager's machine, an http: \
+                 URL, or the corbaloc: URL of a repository"
             )),
         };
         Some(remote.map_err(|why| format!("{location:?}: {why}")))
@@ -106,7 +106,9 @@ impl<'l> Remote<'l> {
         let (text, checksum) = checksum(location)?;
         let Some((url, rest)) = text.split_once('#') else {
             return Err(
-                "a URL of a repository is followed by #PACKAGE/PATH, the name of a package and a path in it".to_owned()
+                "a URL of a repository must be followed by #PACKAGE/PATH, the name of a package and a path \
+                 in it"
+                    .to_owned(),
             );
         };
         let (name, path) = match rest.split_once('/') {
@@ -114,7 +116,7 @@ impl<'l> Remote<'l> {
             None => (rest, None),
         };
         let package = decoded(name).filter(|name| !name.is_empty());
-        let package = package.ok_or_else(|| format!("{name:?} is no name of a package"))?;
+        let package = package.ok_or_else(|| format!("{name:?} is not the name of a package"))?;
         if path == Some("") {
             return Err("the path in the package is empty".to_owned());
         }
@@ -146,10 +148,11 @@ impl<'l> HttpUrl<'l> {
     /// Parses a URL. Its path may be empty.
     fn parse(text: &'l str) -> Result<HttpUrl<'l>, String> {
         let rest = text.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//"));
-        let rest = rest.ok_or("an http: URL has the form http://HOST:PORT/PATH")?;
+        let rest = rest.ok_or("an http: URL must have the form http://HOST:PORT/PATH")?;
         if rest.contains('#') || !rest.bytes().all(|octet| octet.is_ascii_graphic()) {
             return Err(format!(
-                "a URL has printable characters of ASCII only, and a # only before the checksum ({CHECKSUM}DIGITS)"
+                "a URL can contain only printable characters of ASCII, and a # only before the checksum \
+                 ({CHECKSUM}DIGITS)"
             ));
         }
         let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -157,7 +160,7 @@ impl<'l> HttpUrl<'l> {
             Some((host, digits)) if !digits.ends_with(']') => {
                 let is_number = digits.bytes().all(|octet| octet.is_ascii_digit());
                 let port = digits.parse::<u16>().ok().filter(|port| is_number && *port > 0);
-                (host, port.ok_or_else(|| format!("{digits:?} is no port"))?)
+                (host, port.ok_or_else(|| format!("{digits:?} is not a port"))?)
             }
             _ => (authority, 80),
         };
@@ -170,7 +173,7 @@ impl<'l> HttpUrl<'l> {
             }
         };
         if !is_valid {
-            return Err(format!("{host:?} is no host"));
+            return Err(format!("{host:?} is not a host"));
         }
         if leads_up(path) {
             return Err("the path has a segment . or .., or encodes one or a slash".to_owned());
@@ -200,7 +203,7 @@ fn checksum(location: &str) -> Result<(&str, Option<Digest>), String> {
     };
     match Digest::parse(digits) {
         Some(digest) => Ok((address, Some(digest))),
-        None => Err(format!("{CHECKSUM} is followed by 64 hexadecimal digits at the end")),
+        None => Err(format!("{CHECKSUM} must be followed by 64 hexadecimal digits at the end")),
     }
 }
 
@@ -213,7 +216,7 @@ fn checked_corbaloc(url: &str) -> Result<(), String> {
     }
     match parse_reference(url) {
         Ok(Url::Corbaloc(_)) => Ok(()),
-        Ok(_) => Err("a repository has a corbaloc: URL".to_owned()),
+        Ok(_) => Err("the URL of a repository must be a corbaloc: URL".to_owned()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -260,7 +263,7 @@ impl FromStr for FetchSource {
         let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
         let checked = match scheme.as_deref() {
             Some("http") => HttpUrl::parse(text).and_then(|url| match url.path.contains('?') {
-                true => Err("the URL of a folder has no query".to_owned()),
+                true => Err("the URL of a folder cannot have a query".to_owned()),
                 false => Ok(()),
             }),
             Some("corbaloc") => checked_corbaloc(text),
@@ -352,11 +355,11 @@ mod tests {
             (format!("http://h/{good}"), "names no file"),
             (format!("http://h{good}"), "names no file"),
             (format!("http:/h/gps{good}"), "http://HOST:PORT/PATH"),
-            (format!("http:///gps{good}"), "is no host"),
-            (format!("http://u@h/gps{good}"), "is no host"),
-            (format!("http://[h]/gps{good}"), "is no host"),
-            (format!("http://h:0/gps{good}"), "is no port"),
-            (format!("http://h:+80/gps{good}"), "is no port"),
+            (format!("http:///gps{good}"), "is not a host"),
+            (format!("http://u@h/gps{good}"), "is not a host"),
+            (format!("http://[h]/gps{good}"), "is not a host"),
+            (format!("http://h:0/gps{good}"), "is not a port"),
+            (format!("http://h:+80/gps{good}"), "is not a port"),
             (format!("http://h/a/../gps{good}"), "a segment . or .."),
             (format!("http://h/a/%2E%2e/gps{good}"), "a segment . or .."),
             (format!("http://h/a b{good}"), "printable characters"),
@@ -364,8 +367,8 @@ mod tests {
             ("http://h/gps#sha256=12".to_owned(), "64 hexadecimal digits"),
             (format!("http://h/gps{good}#x"), "64 hexadecimal digits"),
             ("corbaloc::h/RepositoryManager".to_owned(), "#PACKAGE/PATH"),
-            ("corbaloc::h/RepositoryManager#".to_owned(), "no name of a package"),
-            ("corbaloc::h/RepositoryManager#%/gps".to_owned(), "no name of a package"),
+            ("corbaloc::h/RepositoryManager#".to_owned(), "not the name of a package"),
+            ("corbaloc::h/RepositoryManager#%/gps".to_owned(), "not the name of a package"),
             ("corbaloc::h/RepositoryManager#gps/".to_owned(), "is empty"),
             ("corbaloc:#gps/gps".to_owned(), "corbaloc:"),
         ] {
@@ -374,7 +377,7 @@ mod tests {
         }
         let long = format!("http://h/{}", "x".repeat(MOST_LOCATION));
         let told = wrong(&long);
-        assert_eq!(told, "a location has 4105 octets, and 4096 is the limit");
+        assert_eq!(told, "a location has 4105 octets, but the limit is 4096");
     }
 
     #[test]

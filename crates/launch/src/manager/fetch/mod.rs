@@ -85,7 +85,7 @@ impl Fetch<'_> {
         };
         let content = content.and_then(|content| match (remote.checksum, Digest::of(&content)) {
             (Some(wanted), found) if wanted != found => Err(format!(
-                "its SHA-256 is {}, and the location says {}",
+                "its SHA-256 is {}, but the location states {}",
                 found.hex(),
                 wanted.hex()
             )),

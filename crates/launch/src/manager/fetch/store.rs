@@ -141,8 +141,12 @@ impl FetchedArtifacts {
 
     /// Returns a file, which is fetched unless the folder has a file with its checksum.
     fn get(&self, remote: &Remote<'_>, orb: &Orb, end: Instant) -> Result<Arc<Fetched>, String> {
-        let waiting =
-            || format!("{:?} cannot be fetched: {LATE}, as others are fetched", remote.text);
+        let waiting = || {
+            format!(
+                "{:?} cannot be fetched: {LATE}, because other files are being fetched",
+                remote.text
+            )
+        };
         let _pass = left(end).ok().and_then(|left| self.gate.pass(left)).ok_or_else(waiting)?;
         let used = self.files.lock().octets;
         let (file, rest) =
@@ -174,7 +178,7 @@ impl FetchedArtifacts {
         match self.known(content) {
             Some(known) => Ok(known),
             None => self.write(content, &octets).map_err(|error| {
-                format!("{:?} cannot be kept in {}: {error}", remote.text, self.folder.display())
+                format!("{:?} cannot be stored in {}: {error}", remote.text, self.folder.display())
             }),
         }
     }
@@ -258,8 +262,8 @@ impl Fetching {
         }
         let Some(store) = &self.store else {
             return Err(format!(
-                "{location:?} is at another machine, and this node fetches no files: start it with --fetched DIR and \
-                 --fetch-from URL (NodeSettings::fetched), or copy the file to the node, and give its path"
+                "{location:?} is on another machine, but this node fetches no files: start it with --fetched DIR and \
+                 --fetch-from URL (NodeSettings::fetched), or copy the file to the node, and specify its path"
             ));
         };
         if let Some(known) = self.known.get(location) {

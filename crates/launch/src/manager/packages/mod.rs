@@ -167,7 +167,7 @@ impl Repository {
         orb: &Orb,
     ) -> Result<(), Refusal> {
         if remote.is_packaged() {
-            let reason = "the location is a file of a package; leave out / and the path after the name of the package";
+            let reason = "the location is a file of a package; omit / and the path after the name of the package";
             return Err(Refusal::Package(reason.to_owned()));
         }
         // Refuse what can be refused without the archive.

@@ -67,8 +67,8 @@ fn path_of(location: &str) -> Result<String, String> {
             _ => Err(format!("the location {location:?} contains no path")),
         },
         _ if location.contains("://") => Err(format!(
-            "the location {location:?} is not a file of this machine; copy the files into the folder of --install-from, \
-             and specify their path"
+            "the location {location:?} is not a file of this machine; copy the files into the folder of \
+             --install-from, and specify their path"
         )),
         _ if location.is_empty() => {
             Err("the location is empty; specify the path of an archive".to_owned())

@@ -137,10 +137,10 @@ fn what_cannot_be_fetched_is_refused_with_its_location() {
     let scene = Scene::with(&["north"], &settings, execution_settings());
     let zeros = "0".repeat(64);
     for (location, wanted) in [
-        (format!("{url}/files/missing"), "the server answers 404 Not Found"),
+        (format!("{url}/files/missing"), "the server answered 404 Not Found"),
         (format!("{url}/p"), "is not permitted here (FetchSettings::from, --fetch-from)"),
         (format!("{url}/files/../p"), "a segment . or .."),
-        (format!("{url}/files/p#sha256={zeros}"), "and the location says 0000"),
+        (format!("{url}/files/p#sha256={zeros}"), "but the location states 0000"),
         (format!("{url}/files/endless"), "more than 50 octets, the limit (FetchSettings::max_file"),
         (format!("https://127.0.0.1/files/p#sha256={zeros}"), "no manager fetches files by https:"),
         ("corbaloc::127.0.0.1:9/RepositoryManager#p/p".to_owned(), "is not permitted here"),

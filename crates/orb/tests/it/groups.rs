@@ -8,13 +8,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::__gen::Op;
+use oxorb::incident::Incident;
 use oxorb::policy::SyncScope;
 use oxorb::protocol::Protocols;
 use oxorb::{
-    CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
+    Builder, CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
     SystemExceptionKind, Upcall,
 };
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{until, watchdog};
 
 use crate::common::*;
 
@@ -83,8 +84,13 @@ fn client(settings: &str) -> Orb {
 
 /// Starts a server with a member of a group.
 fn member(place: &str, url: &str) -> (Orb, Arc<Member>) {
+    member_of(Orb::builder(), place, url)
+}
+
+/// Starts the server of this builder with a member of a group.
+fn member_of(builder: Builder, place: &str, url: &str) -> (Orb, Arc<Member>) {
     let listen = format!("iiop://127.0.0.1:0;miop://{place}/interface=lo");
-    let orb = Orb::builder().listen(&listen).build().unwrap();
+    let orb = builder.listen(&listen).build().unwrap();
     let poa = orb.root_poa();
     let servant = Arc::new(Member::default());
     let own = poa.activate_servant(servant.clone()).unwrap();
@@ -132,6 +138,28 @@ fn every_member_of_the_group_runs_each_oneway_once_whatever_its_size() {
     for (server, _) in &servers {
         server.shutdown(true).unwrap();
     }
+}
+
+/// Requests of all senders arrive over the group's only link. If it was not read for a time, the system would drop those
+/// of senders that are within their budgets.
+#[test]
+fn a_group_is_never_paused_but_requests_beyond_a_budget_are_refused() {
+    let _guard = watchdog(LONG);
+    let place = place();
+    let url = format!("corbaloc:miop:1.0@1.0-plant-7/{place}");
+    let builder = Orb::builder().setting("Budget", "clients requests=1 burst=1 beyond=pause");
+    let (server, servant) = member_of(builder, &place, &url);
+    let client = client("");
+    let group = client.string_to_object(&url).unwrap();
+    tell(&group, 0, 0).unwrap();
+    servant.wait_for(1);
+    // A paused link is read when the budget has refilled, so no request over it would be refused.
+    until("a request is refused", || {
+        tell(&group, 1, 0).unwrap();
+        server.connection_statistics().count(Incident::BeyondBudget) > 0
+    });
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
 }
 
 #[test]

@@ -77,7 +77,8 @@ pub enum BeyondBudget {
     /// is not read either. The flow control of the transport then stops the client: a client that waits for each answer
     /// is slowed down to its budget. Each pause lasts a second at most; if the budget has not refilled by then, the next
     /// request is refused, and the next pause begins. Acts as `Refuse` on bidirectional connections, which also carry
-    /// replies, and on requests that were read before the pause.
+    /// replies, on links that may lose messages (UDP and groups), which have no flow control, and on requests that were
+    /// read before the pause.
     Pause,
 }
 

@@ -157,13 +157,18 @@ impl Status {
         }
     }
 
-    /// Forbids reading the connection until `time`, in nanoseconds of the monotonic clock. A connection that also carries
-    /// calls of this side is read nevertheless, because their replies must not wait.
+    /// Forbids reading the connection until `time`, in nanoseconds of the monotonic clock.
     #[cold]
     pub(super) fn pause_until(&self, time: u64) {
-        if self.calls().is_none() {
+        if self.can_wait() {
             self.paused.fetch_max(time, Ordering::Relaxed);
         }
+    }
+
+    /// Reports whether the connection may be paused. One that also carries calls of this side is read nevertheless,
+    /// because their replies must not wait; one that has to end is read up to its end.
+    fn can_wait(&self) -> bool {
+        self.calls().is_none() && !self.was_told_to_end()
     }
 
     /// Reports whether a pause was begun whose end was not noticed yet.
@@ -175,8 +180,12 @@ impl Status {
     /// Returns the end of the present pause, in nanoseconds of the monotonic clock; `None` if the connection may be read.
     pub(super) fn paused_until(&self) -> Option<u64> {
         let until = self.paused.load(Ordering::Relaxed);
-        if until == 0 || until > clock::monotonic_nanoseconds() {
-            return (until != 0).then_some(until);
+        if until == 0 {
+            return None;
+        }
+        // The connection may have begun to carry calls, or to end, during the pause.
+        if until > clock::monotonic_nanoseconds() && self.can_wait() {
+            return Some(until);
         }
         // Another thread may begin the next pause meanwhile.
         let _ = self.paused.compare_exchange(until, 0, Ordering::Relaxed, Ordering::Relaxed);
@@ -457,4 +466,89 @@ impl Status {
 /// Returns the request id of a phase.
 fn request_of(word: u64) -> u32 {
     (word >> 32) as u32
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use std::time::Instant;
+
+    use oxorb_object::ServiceContexts;
+    use oxorb_transport::Address;
+
+    use super::*;
+    use crate::conn::{ConnectionEnd, Offer};
+
+    /// Calls that never wait for a reply.
+    struct NoCalls;
+
+    impl Calls for NoCalls {
+        fn complete(&self, _: &mut Inbox) -> Result<(), ConnectionEnd> {
+            Ok(())
+        }
+
+        fn is_awaited(&self) -> bool {
+            false
+        }
+
+        fn expire(&self, _: Instant, _: Option<std::time::Duration>) {}
+
+        fn end(&self, _: ConnectionEnd) {}
+
+        fn has_offer(&self, _: &ServiceContexts<'_>) -> bool {
+            false
+        }
+
+        fn set_offer(&self, _: Offer) -> bool {
+            false
+        }
+
+        fn may_lead_to(self: Arc<Self>, _: &Address) -> bool {
+            false
+        }
+
+        fn lead_to(self: Arc<Self>, _: &Address) -> bool {
+            false
+        }
+    }
+
+    /// Returns the status of a connection that is paused for an hour, and the end of the pause.
+    fn paused() -> (Status, u64) {
+        let status = Status::new(0, None);
+        let until = clock::monotonic_nanoseconds() + 3_600_000_000_000;
+        status.pause_until(until);
+        assert_eq!(status.paused_until(), Some(until));
+        (status, until)
+    }
+
+    #[test]
+    fn a_pause_can_be_prolonged_and_ends_at_its_time() {
+        let (status, until) = paused();
+        status.pause_until(until - 1);
+        assert_eq!(status.paused_until(), Some(until));
+        status.pause_until(until + 1);
+        assert_eq!(status.paused_until(), Some(until + 1));
+        let over = Status::new(0, None);
+        over.pause_until(1);
+        assert!(over.may_be_paused());
+        assert_eq!(over.paused_until(), None);
+        assert!(!over.may_be_paused(), "further reads need no clock");
+    }
+
+    #[test]
+    fn a_connection_that_begins_to_carry_calls_is_read_at_once() {
+        let (status, until) = paused();
+        status.use_both_ways(Arc::new(NoCalls));
+        assert_eq!(status.paused_until(), None, "replies must not wait");
+        status.pause_until(until);
+        assert!(!status.may_be_paused());
+    }
+
+    #[test]
+    fn a_connection_that_has_to_end_is_read_up_to_its_end() {
+        let (status, until) = paused();
+        status.told.store(true, Ordering::Relaxed);
+        assert_eq!(status.paused_until(), None);
+        status.pause_until(until);
+        assert!(!status.may_be_paused());
+    }
 }

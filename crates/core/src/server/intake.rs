@@ -67,6 +67,12 @@ impl Intake {
         }
     }
 
+    /// Records that a pause has ended, and that the connection is watched again.
+    pub(super) fn resume(&mut self) {
+        self.paused_until = 0;
+        self.throttled = false;
+    }
+
     /// Reports whether the link may be read; if not, a budget of its requests is exhausted, or other messages of this
     /// client take all the memory it may use. Costs some comparisons while messages are small and arrive complete.
     ///

@@ -148,6 +148,8 @@ pub(crate) struct Lane {
     /// Time at which the pause of a parked connection ends, the earliest of all, in nanoseconds of the monotonic clock;
     /// `u64::MAX` if none is paused.
     next_resume: AtomicU64,
+    /// Number of threads at the reactor that wait until that time at most.
+    resuming: AtomicUsize,
     pub(super) reserve: Reserve,
     /// Lane of the threadpool that serves requests beyond their budgets, if it is another one and has a queue.
     pub(super) lowest: OnceLock<Weak<Lane>>,
@@ -217,6 +219,7 @@ impl Lane {
             dynamic: AtomicUsize::new(0),
             next_look: AtomicU64::new(0),
             next_resume: AtomicU64::new(u64::MAX),
+            resuming: AtomicUsize::new(0),
             reserve,
             polls_in_vain: AtomicBool::new(false),
             lowest: OnceLock::new(),
@@ -517,6 +520,7 @@ impl Lane {
         if let Some(handed) = self.handed_on.pop() {
             self.goes(orb);
             self.wake_for_the_rest();
+            self.leave_pauses();
             match handed {
                 Handed::Connection(connection) => self.serve_own(orb, owner, connection),
                 Handed::Job(job) => Self::run_job(job),
@@ -530,6 +534,7 @@ impl Lane {
         {
             self.goes(orb);
             self.wake_for_the_rest();
+            self.leave_pauses();
             self.serve_work(orb, owner, work);
             self.comes_back();
             // At a shared port, clients of other lanes can keep the queue filled. The connections of this lane must not
@@ -541,7 +546,6 @@ impl Lane {
         }
         // A thread that waits alone stays, so a short idle time must not make it spin.
         let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.clamp(SHORTEST_TICK, TICK));
-        let tick = self.until_resume().map_or(tick, |left| left.min(tick));
         self.serve_report(orb, owner, tick)
     }
 
@@ -552,10 +556,11 @@ impl Lane {
         owner: &ConnectionOwner,
         limit: Duration,
     ) -> io::Result<WaitResult> {
-        let Some(Token(id)) = self.reactor.wait_one(limit)? else {
+        let Some(Token(id)) = self.wait_for_report(limit)? else {
             return Ok(WaitResult::Nothing);
         };
         self.goes(orb);
+        self.leave_pauses();
         match self.reserve.borrower(id) {
             Some(upper) => upper.lent(orb),
             None => {
@@ -566,6 +571,29 @@ impl Lane {
         }
         self.comes_back();
         Ok(WaitResult::Served)
+    }
+
+    /// Waits for a report of the reactor, at most until the first pause of a parked connection ends.
+    fn wait_for_report(&self, limit: Duration) -> io::Result<Option<Token>> {
+        let Some(left) = self.until_resume() else {
+            return self.reactor.wait_one(limit);
+        };
+        self.resuming.fetch_add(1, Ordering::SeqCst);
+        let report = self.reactor.wait_one(left.min(limit));
+        self.resuming.fetch_sub(1, Ordering::SeqCst);
+        report
+    }
+
+    /// Wakes another waiting thread, for a thread that leaves the reactor, if a connection is paused and no thread waits
+    /// for the end of the pause. Costs a comparison while none is paused.
+    #[inline]
+    pub(super) fn leave_pauses(&self) {
+        if self.next_resume.load(Ordering::Relaxed) != u64::MAX
+            && self.resuming.load(Ordering::SeqCst) == 0
+            && self.waiting.load(Ordering::SeqCst) > 0
+        {
+            self.reactor.wake();
+        }
     }
 
     pub(super) fn serve_own(
@@ -641,7 +669,7 @@ impl Lane {
         }
     }
 
-    /// Watches the parked connections again whose pauses have ended.
+    /// Takes up the parked connections whose pauses have ended.
     fn resume_paused(&self, orb: &impl Parts) {
         // Connections that are put off from now on set the time again, so it is reset before the others are checked.
         self.next_resume.store(u64::MAX, Ordering::Relaxed);
@@ -662,15 +690,17 @@ impl Lane {
         self.parked_count.store(parked.len(), Ordering::Relaxed);
         drop(parked);
         self.next_resume.fetch_min(next, Ordering::Relaxed);
-        for connection in resumed {
+        for mut connection in resumed {
+            connection.intake.resume();
             self.take_up(orb, connection);
         }
     }
 
     /// Takes up a connection that was put off.
     fn take_up(&self, orb: &impl Parts, connection: Connection) {
-        // The reactor does not report octets that the link has already read.
-        match connection.link.pending() {
+        // The reactor does not report octets that the link has already read. It reports an armed connection to another
+        // thread, so that connection stays parked.
+        match !connection.armed && connection.link.pending() {
             true => self.give(connection),
             false => self.park(orb, connection),
         }
@@ -858,18 +888,24 @@ const STACK: usize = 2 << 20;
 
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
 mod tests {
-    use oxorb_transport::mem;
+    use std::io::IoSlice;
+
+    use oxorb_transport::mem::{self, MemLink};
 
     use super::*;
     use crate::{Options, Orb};
 
-    /// Returns a connection whose client has closed it.
-    fn ended(orb: &impl Host) -> Connection {
+    /// Returns a connection, and the client's end of it.
+    fn open(orb: &impl Host) -> (Connection, MemLink) {
         let (server, client) = mem::pair(64);
-        drop(client);
         let link: Arc<dyn Link> = Arc::new(server);
         let admitted = orb.registry().admit(&link, orb.options()).ok().unwrap();
-        Connection::new(orb.options(), admitted, link, Some(1))
+        (Connection::new(orb.options(), admitted, link, Some(1)), client)
+    }
+
+    /// Returns a connection whose client has closed it.
+    fn ended(orb: &impl Host) -> Connection {
+        open(orb).0
     }
 
     fn is_woken(lane: &Lane) -> bool {
@@ -899,6 +935,59 @@ mod tests {
                 assert!(lane.reactor.wait_one(Duration::ZERO).unwrap().is_none());
             }
         }
+        orb.shutdown(true).unwrap();
+    }
+
+    #[test]
+    fn a_paused_connection_is_watched_again_when_its_pause_ends() {
+        let orb = Orb::new(Options::default());
+        let plan = Plan { static_threads: 2, ..Plan::default() };
+        let lane = Lane::new(plan, Reserve::default()).unwrap();
+        let (mut paused, client) = open(&orb);
+        let id = paused.id;
+        lane.reactor.add(&paused.link, Token(id), Armed::Once).unwrap();
+        paused.armed = true;
+        paused.intake.paused_until = 1;
+        lane.put_off(paused);
+        client.write(&mut [IoSlice::new(b"G")]).unwrap();
+        assert_eq!(lane.reactor.wait_one(Duration::ZERO).unwrap(), None, "it is not watched");
+        assert_eq!(lane.until_resume(), Some(Duration::ZERO));
+        lane.resume_paused(&orb);
+        assert_eq!(lane.until_resume(), None);
+        assert_eq!(lane.reactor.wait_one(Duration::ZERO).unwrap(), Some(Token(id)));
+        let resumed = lane.take(id).unwrap();
+        assert!(!resumed.intake.throttled, "further checks need not take it up");
+        lane.end(&orb, resumed);
+        orb.shutdown(true).unwrap();
+    }
+
+    /// A thread that waits for the end of a pause may get another connection to serve. Other threads that began to wait
+    /// before the pause would sleep for a whole tick.
+    #[test]
+    fn a_thread_that_leaves_the_reactor_leaves_the_end_of_a_pause_to_another_one() {
+        let orb = Orb::new(Options::default());
+        let plan = Plan { static_threads: 2, queue: Some((8, 1024)), ..Plan::default() };
+        let lane = Arc::new(Lane::new(plan, Reserve::default()).unwrap());
+        let owner = ConnectionOwner::Lane(Arc::clone(&lane));
+        let queue = lane.queue.as_ref().unwrap();
+        for _ in 0..2 {
+            lane.comes_back();
+        }
+        let is_woken_by_turn = || {
+            queue.reserve_anyway(0);
+            queue.push(LaneWork::Connection(ended(&orb)), 0, None);
+            assert!(matches!(lane.turn(&orb, &owner), Ok(WaitResult::Served)));
+            is_woken(&lane)
+        };
+        assert!(!is_woken_by_turn(), "no connection is paused");
+        let (mut paused, _client) = open(&orb);
+        let id = paused.id;
+        paused.intake.paused_until = u64::MAX - 1;
+        lane.put_off(paused);
+        assert!(is_woken(&lane), "a thread that waits already does not know the time");
+        assert!(lane.reactor.wait_one(Duration::ZERO).unwrap().is_none());
+        assert!(is_woken_by_turn());
+        lane.end(&orb, lane.take(id).unwrap());
         orb.shutdown(true).unwrap();
     }
 }

@@ -226,6 +226,7 @@ impl Lane {
         };
         self.goes(orb);
         self.wake_for_the_rest();
+        self.leave_pauses();
         upper.wake_for_the_rest();
         {
             let _raised = upper.raise(orb.shared());

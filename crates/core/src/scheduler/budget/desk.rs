@@ -221,6 +221,8 @@ impl Desk {
         client: &'c Arc<Account>,
         asked: &BudgetedRequest<'_>,
     ) -> Result<Charged<'c>, SystemException> {
+        // The pause of a request that has panicked was not taken. It may be that of another connection.
+        self.paused.set(0);
         let found = self.find(ledger, asked);
         let bundle = found.as_deref();
         let (mut now, mut timed, mut demoted) = (0, false, false);
@@ -923,6 +925,21 @@ mod tests {
         drop(charged);
         let begin_within = || desk.begin_within(&ledger, &client, b"radar", "sweep");
         assert!(!begin_within(), "this function begins no pauses");
+    }
+
+    #[test]
+    fn a_request_does_not_take_the_pause_of_one_that_panicked_before() {
+        fn describe_other(key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
+            look(Described::new(key, "others", "IDL:test/Radar:1.0", &|_| false));
+        }
+        let one = Budget::default().requests(1, 1).beyond(BeyondBudget::Pause);
+        let (ledger, _threads) = ledger(&[(sensors(), one)]);
+        let client = client(&ledger, 1);
+        let desk = Desk::default();
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
+        let other = BudgetedRequest { describe: &describe_other, ..sweep(b"lamp") };
+        drop(desk.begin(&ledger, &client, &other));
+        assert_eq!(desk.take_pause(), 0);
     }
 
     #[test]

@@ -228,7 +228,8 @@ impl TimeLimit {
     }
 }
 
-/// Parses a list of processors, such as `0,2-3`. Returns `None` if it is malformed, or has a number of 8192 or more.
+/// Parses a list of processors, such as `0,2-3`. Returns `None` if it is malformed, has a number of 8192 or more, or is
+/// longer than that because it repeats numbers.
 pub fn processor_list(list: &str) -> Option<Vec<usize>> {
     let mut processors = Vec::new();
     for part in list.split(',').filter(|part| !part.is_empty()) {
@@ -238,6 +239,9 @@ pub fn processor_list(list: &str) -> Option<Vec<usize>> {
             return None;
         }
         processors.extend(first..=last);
+        if processors.len() > PROCESSORS {
+            return None;
+        }
     }
     Some(processors)
 }
@@ -391,6 +395,15 @@ mod tests {
         assert_eq!(groups.memory(), Some(Some(memory)));
         assert_eq!(groups.processors(), Some(vec![0, 1, 2, 3]));
         assert_eq!(groups.real_time(), None);
+    }
+
+    #[test]
+    fn a_list_of_processors_is_bounded_even_if_it_repeats_them() {
+        assert_eq!(processor_list("0,2-3"), Some(vec![0, 2, 3]));
+        assert_eq!(processor_list("0-8191").map(|all| all.len()), Some(8192));
+        assert_eq!(processor_list("0-8192"), None);
+        assert_eq!(processor_list("0-8191,0"), None);
+        assert_eq!(processor_list("two"), None);
     }
 
     #[test]

@@ -81,9 +81,13 @@ pub(super) fn judge(responses: &[Response], stalls: &[Stall], bound: Option<Dura
         // A stall begins at an unknown time in the period before the sentinel was due.
         let begins = |stall: &Stall| stall.due.saturating_sub(PERIOD);
         let during = stalls[first..].iter().take_while(|stall| begins(stall) < end);
-        let stalled =
-            during.map(|stall| stall.woke.min(end).saturating_sub(begins(stall).max(*release)));
-        let stalled: Duration = stalled.sum();
+        let (mut stalled, mut counted) = (Duration::ZERO, *release);
+        for stall in during {
+            // The period before the sentinel was due may overlap the previous stall, which is counted once.
+            let until = stall.woke.min(end);
+            stalled += until.saturating_sub(begins(stall).max(counted));
+            counted = counted.max(until);
+        }
         if stalled.is_zero() {
             judged.undisturbed_max = judged.undisturbed_max.max(*time);
         }
@@ -140,5 +144,16 @@ mod tests {
         ];
         assert_eq!(judge(&responses, &stalls, Some(us(200))).explained, 1);
         assert_eq!(judge(&responses, &stalls[..1], Some(us(200))).explained, 0);
+    }
+
+    #[test]
+    fn the_time_before_a_stall_is_not_counted_twice() {
+        // The second stall was due 100 us after the end of the first one, and cannot have begun before that end.
+        let stalls = [
+            Stall { due: us(10_500), woke: us(12_400) },
+            Stall { due: us(12_500), woke: us(13_950) },
+        ];
+        let explained = |time| judge(&[response(10_000, time)], &stalls, Some(us(200))).explained;
+        assert_eq!((explained(4_150), explained(4_400)), (1, 0));
     }
 }

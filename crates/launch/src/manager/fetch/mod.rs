@@ -59,18 +59,23 @@ pub(super) struct Fetch<'f> {
     pub(super) end: Instant,
 }
 
-impl Fetch<'_> {
-    /// Refuses a file from a server that is not permitted.
-    pub(super) fn permit(&self, remote: &Remote<'_>) -> Result<(), String> {
-        match self.from.iter().any(|source| source.permits(remote)) {
-            true => Ok(()),
-            false => Err(format!(
-                "{:?} is fetched from a server that is not permitted here ({})",
-                remote.text, self.permission
-            )),
-        }
+/// Refuses a file from a server that is not among those of `from`. `permission` names the setting and the option that
+/// list them.
+pub(super) fn permit(
+    from: &[FetchSource],
+    permission: &str,
+    remote: &Remote<'_>,
+) -> Result<(), String> {
+    match from.iter().any(|source| source.permits(remote)) {
+        true => Ok(()),
+        false => Err(format!(
+            "{:?} is fetched from a server that is not permitted here ({permission})",
+            remote.text
+        )),
     }
+}
 
+impl Fetch<'_> {
     /// Fetches a file, and compares it with its checksum. Takes memory for the file and, if it is in a package, for the
     /// archive of the package.
     ///
@@ -78,7 +83,7 @@ impl Fetch<'_> {
     /// The location, and why the file is not fetched: its server is not permitted or does not hand it out, a limit, or
     /// another checksum.
     pub(super) fn file(&self, remote: &Remote<'_>) -> Result<Vec<u8>, String> {
-        self.permit(remote)?;
+        permit(self.from, self.permission, remote)?;
         let content = match &remote.server {
             Server::Http(url) => http::get(url, &self.limit, self.end),
             Server::Repository { url, package, path } => self.packaged(url, package, *path),

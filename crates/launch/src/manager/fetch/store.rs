@@ -13,10 +13,13 @@ use oxorb_core::lock::Mutex;
 
 use super::location::{FetchSource, Remote};
 use super::sha256::Digest;
-use super::{Fetch, LATE, Limit, left};
+use super::{Fetch, LATE, Limit, left, permit};
 use crate::manager::owned::claim;
 use crate::manager::settings::NodeSettings;
 use crate::manager::together::Gate;
+
+/// Names of the setting and of the option that list the permitted servers.
+const PERMISSION: &str = "FetchSettings::from, --fetch-from";
 
 /// Folder, servers and limits of [`FetchedArtifacts`].
 #[derive(Clone, Debug)]
@@ -111,9 +114,14 @@ impl Fetched {
 impl Drop for Fetched {
     fn drop(&mut self) {
         let mut files = self.files.lock();
-        // Ignore the error: the next manager of the folder removes the file.
-        let _ = fs::remove_file(&self.path);
-        files.octets = files.octets.saturating_sub(self.octets);
+        // A file that cannot be removed still counts. The next manager of the folder removes it.
+        let is_removed = match fs::remove_file(&self.path) {
+            Ok(()) => true,
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if is_removed {
+            files.octets = files.octets.saturating_sub(self.octets);
+        }
         if files.by_content.get(&self.content).is_some_and(|file| file.strong_count() == 0) {
             files.by_content.remove(&self.content);
         }
@@ -141,6 +149,11 @@ impl FetchedArtifacts {
 
     /// Returns a file, which is fetched unless the folder has a file with its checksum.
     fn get(&self, remote: &Remote<'_>, orb: &Orb, end: Instant) -> Result<Arc<Fetched>, String> {
+        // What needs no connection does not wait for others.
+        permit(&self.settings.from, PERMISSION, remote)?;
+        if let Some(known) = self.checked(remote) {
+            return Ok(known);
+        }
         let waiting = || {
             format!(
                 "{:?} cannot be fetched: {LATE}, because other files are being fetched",
@@ -161,26 +174,28 @@ impl FetchedArtifacts {
                 name: "of what FetchSettings::max_octets, --max-fetched-octets, leaves beside the files of other plans",
             },
         };
-        let fetch = Fetch {
-            from: &self.settings.from,
-            permission: "FetchSettings::from, --fetch-from",
-            orb,
-            limit,
-            end,
-        };
-        fetch.permit(remote)?;
-        let is_library = remote.is_library();
-        if let Some(known) = remote.checksum.and_then(|digest| self.known((digest, is_library))) {
+        let fetch = Fetch { from: &self.settings.from, permission: PERMISSION, orb, limit, end };
+        // Another plan may have fetched the file meanwhile.
+        if let Some(known) = self.checked(remote) {
             return Ok(known);
         }
         let octets = fetch.file(remote)?;
-        let content = (Digest::of(&octets), is_library);
+        let content = (Digest::of(&octets), remote.is_library());
         match self.known(content) {
             Some(known) => Ok(known),
+            // Clients need not know the path of the folder.
             None => self.write(content, &octets).map_err(|error| {
-                format!("{:?} cannot be stored in {}: {error}", remote.text, self.folder.display())
+                format!(
+                    "{:?} cannot be stored in the folder of fetched files (FetchSettings::folder, --fetched): {error}",
+                    remote.text
+                )
             }),
         }
+    }
+
+    /// Returns the file with the checksum that a location states, if the folder has it.
+    fn checked(&self, remote: &Remote<'_>) -> Option<Arc<Fetched>> {
+        self.known((remote.checksum?, remote.is_library()))
     }
 
     fn known(&self, content: Content) -> Option<Arc<Fetched>> {
@@ -328,6 +343,47 @@ mod tests {
         assert_eq!(store.known(content), None);
         drop(library);
         assert_eq!(folder.files(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_known_or_not_permitted_does_not_wait_for_others() {
+        let folder = Folder::new("waiting");
+        let mut settings = FetchSettings::new(&folder.0);
+        settings.from = vec!["http://h/a/".parse().unwrap()];
+        let store = FetchedArtifacts::open(settings).unwrap();
+        let content = (Digest::of(b"#!/bin/sh\n"), false);
+        let kept = store.write(content, b"#!/bin/sh\n").unwrap();
+        let orb = oxorb::Orb::builder().listen_late().build().unwrap();
+        // Another file is being fetched, and no time is left to wait for it.
+        let _pass = store.gate.pass(Duration::from_secs(1)).unwrap();
+        let get = |place: &str, digest: Digest| {
+            let location = format!("http://h/{place}/gps#sha256={}", digest.hex());
+            let remote = Remote::parse(&location).unwrap().unwrap();
+            store.get(&remote, &orb, Instant::now())
+        };
+        assert_eq!(get("a", content.0), Ok(Arc::clone(&kept)));
+        let told = get("b", content.0).unwrap_err();
+        assert!(told.contains("--fetch-from"), "{told}");
+        let told = get("a", Digest::of(b"")).unwrap_err();
+        assert!(told.contains("as others are fetched"), "{told}");
+    }
+
+    #[test]
+    fn octets_count_until_their_file_is_removed() {
+        let folder = Folder::new("hidden");
+        let store = folder.open().unwrap();
+        let content = (Digest::of(b"x"), false);
+        let kept = store.write(content, b"x").unwrap();
+        let path = kept.path().to_owned();
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        drop(kept);
+        assert_eq!(store.files.lock().octets, 1, "a folder is there, which is not removed");
+        fs::remove_dir(&path).unwrap();
+        let kept = store.write(content, b"x").unwrap();
+        fs::remove_file(kept.path()).unwrap();
+        drop(kept);
+        assert_eq!(store.files.lock().octets, 1, "a file that is gone takes no space");
     }
 
     #[test]

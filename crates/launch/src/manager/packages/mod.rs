@@ -18,7 +18,7 @@ use oxorb_core::lock::Mutex;
 use oxorb_deploy::Archive;
 use oxorb_sys::descriptor::open_regular;
 
-use super::fetch::{Fetch, Limit, Remote};
+use super::fetch::{Fetch, Limit, Remote, permit};
 use super::owned::{claim, owned_folder};
 use super::package_name::{file_name, name_of};
 use super::together::Gate;
@@ -172,14 +172,16 @@ impl Repository {
         }
         // Refuse what can be refused without the archive.
         self.admit(name, replace)?;
+        let permission = "RepositorySettings::urls, --install-url";
+        permit(&self.settings.urls, permission, remote)?;
         let limit = self.settings.fetch_timeout;
         let late = || "other archives are being fetched; try again later".to_owned();
+        let now = Instant::now();
         // One archive at a time is in memory, until it is kept.
         let _pass = self.fetches.pass(limit).ok_or_else(late)?;
-        let now = Instant::now();
         let fetch = Fetch {
             from: &self.settings.urls,
-            permission: "RepositorySettings::urls, --install-url",
+            permission,
             orb,
             limit: Limit {
                 octets: self.settings.max_package_octets,

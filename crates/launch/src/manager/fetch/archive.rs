@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use oxorb_core::Interface as _;
+use oxorb_object::SystemExceptionKind;
 
 use super::{Limit, left};
 use crate::idl::ox_deployment as ox;
@@ -40,9 +41,12 @@ pub(super) fn read(
         let part = read.map_err(|error| match error {
             ReadArchiveError::NoSuchName(_) => format!("the repository has no package {package:?}"),
             ReadArchiveError::PackageError(why) => why.reason,
-            ReadArchiveError::System(exception) => {
-                format!("{exception}; only repositories of OxORB provide archives")
-            }
+            ReadArchiveError::System(exception) => match exception.kind {
+                SystemExceptionKind::BadOperation => {
+                    format!("{exception}; only repositories of OxORB provide archives")
+                }
+                _ => exception.to_string(),
+            },
         })?;
         limit.admit(part.size.max((octets.len() + part.octets.len()) as u64))?;
         let is_empty = part.octets.is_empty();

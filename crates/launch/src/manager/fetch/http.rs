@@ -9,8 +9,12 @@ use oxorb_transport::tcp::{self, Tcp};
 use super::location::HttpUrl;
 use super::{Limit, left};
 
-/// Maximum number of octets of the head of an answer, and of the lines between the chunks of a body.
+/// Maximum number of octets of the head of an answer, and of the lines between the chunks of a body in excess of the
+/// octets of the chunks themselves.
 const MOST_HEAD: u64 = 64 << 10;
+
+/// Maximum number of octets of a text of the server in an error.
+const MOST_TEXT: usize = 200;
 
 /// Maximum number of octets that are read at once.
 const PART: usize = 64 << 10;
@@ -71,11 +75,13 @@ fn receive(mut from: impl BufRead, limit: &Limit) -> Result<Vec<u8>, String> {
     if head.status != 200 {
         let more = match (head.status, head.value("location")) {
             (300..400, Some(target)) => {
+                let target = clipped(&target);
                 format!("; it redirects to {target:?}, but redirections are not followed")
             }
             _ => String::new(),
         };
-        return Err(format!("the server answered {} {}{more}", head.status, head.reason));
+        let reason = clipped(&head.reason).escape_debug();
+        return Err(format!("the server answered {} {reason}{more}", head.status));
     }
     let mut body = Vec::new();
     match (head.value("transfer-encoding"), head.value("content-length")) {
@@ -88,7 +94,11 @@ fn receive(mut from: impl BufRead, limit: &Limit) -> Result<Vec<u8>, String> {
             };
             match size {
                 Some(0) => return Ok(body),
-                Some(size) => take(&mut from, size, limit, &mut body)?,
+                Some(size) => {
+                    take(&mut from, size, limit, &mut body)?;
+                    // A large file may have many chunks, but a file of small chunks only is refused.
+                    left = left.saturating_add(size);
+                }
                 None => return Err("a chunk of the answer has no length".to_owned()),
             }
             if !self::line(&mut from, &mut left)?.is_empty() {
@@ -166,9 +176,16 @@ fn line(from: &mut impl BufRead, left: &mut u64) -> Result<String, String> {
     *left -= count as u64;
     match octets.last() {
         Some(b'\n') => Ok(String::from_utf8_lossy(&octets).trim_end().to_owned()),
-        _ if *left == 0 => Err("the head of the answer is too long".to_owned()),
+        _ if *left == 0 => {
+            Err("the head of the answer, or what is between its chunks, is too long".to_owned())
+        }
         _ => Err(CUT.to_owned()),
     }
+}
+
+/// Returns the beginning of a text, short enough for an error.
+fn clipped(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MOST_TEXT)]
 }
 
 fn told(error: io::Error) -> String {
@@ -205,6 +222,22 @@ mod tests {
     }
 
     #[test]
+    fn the_lines_between_chunks_are_limited_by_the_size_of_the_chunks() {
+        let limit = Limit { octets: 1 << 20, name: "max, --max" };
+        let chunks = |size: usize, extension: &str| {
+            let chunk = format!("{size:x}{extension}\r\n{}\r\n", "x".repeat(size));
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            let text = format!("{head}{}0\r\n\r\n", chunk.repeat((1 << 20) / size));
+            receive(text.as_bytes(), &limit)
+        };
+        assert_eq!(chunks(8, "").map(|body| body.len()), Ok(1 << 20));
+        for extension in ["", ";x=12345"] {
+            let told = chunks(1, extension).unwrap_err();
+            assert!(told.contains("between its chunks"), "{told}");
+        }
+    }
+
+    #[test]
     fn other_answers_are_refused() {
         let good = "HTTP/1.1 200 OK\r\n";
         for (rest, why) in [
@@ -229,6 +262,9 @@ mod tests {
         assert!(told.contains("too long"), "{told}");
         let told = received("HTTP/1.1 404 Not Found\r\n\r\n").unwrap_err();
         assert_eq!(told, "the server answered 404 Not Found");
+        let long = "\u{1b}".repeat(MOST_TEXT * 2);
+        let told = received(&format!("HTTP/1.1 404 {long}\r\n\r\n")).unwrap_err();
+        assert_eq!(told.matches("\\u{1b}").count(), MOST_TEXT, "{told}");
         let told = received("HTTP/1.1 302 Found\r\nLocation: http://g/\r\n\r\n").unwrap_err();
         assert!(told.ends_with("it redirects to \"http://g/\", but redirections are not followed"));
         for text in ["SSH-2.0\r\n", "HTTP/2 200 OK\r\n", "HTTP/1.1 20 OK\r\n", "HTTP/1.1\r\n"] {

@@ -189,10 +189,12 @@ impl<'l> HttpUrl<'l> {
     }
 }
 
-/// Reports whether a server could understand a path as one outside of the folder in which it begins.
+/// Reports whether a server could understand a path as one outside of the folder in which it begins. Some servers remove
+/// what follows a `;` in a segment.
 fn leads_up(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
-    path.split(['/', '?']).any(|segment| matches!(segment, "." | ".."))
+    let mut segments = path.split(['/', '?']).map(|it| it.split(';').next().unwrap_or_default());
+    segments.any(|segment| matches!(segment, "." | ".."))
         || ["%2e", "%2f", "%5c", "\\"].iter().any(|code| path.contains(code))
 }
 
@@ -362,6 +364,7 @@ mod tests {
             (format!("http://h:+80/gps{good}"), "is not a port"),
             (format!("http://h/a/../gps{good}"), "a segment . or .."),
             (format!("http://h/a/%2E%2e/gps{good}"), "a segment . or .."),
+            (format!("http://h/a/..;x/gps{good}"), "a segment . or .."),
             (format!("http://h/a b{good}"), "printable characters"),
             (format!("http://h/gps#x{good}"), "a # only before the checksum"),
             ("http://h/gps#sha256=12".to_owned(), "64 hexadecimal digits"),

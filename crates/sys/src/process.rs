@@ -1,6 +1,6 @@
 //! Child processes that end with their parent, watched and signalled without races on process ids.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitStatus};
@@ -14,6 +14,12 @@ use rustix::process::{
 
 use crate::sync::{Condvar, Mutex};
 use crate::thread::Builder;
+
+/// Number of times that the start of a process is tried again while its file is open for writing.
+const BUSY_TRIES: u32 = 100;
+
+/// Pause before each of these.
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Child process with a thread that waits for its end. Dropping it kills the process.
 ///
@@ -66,7 +72,8 @@ struct Ended {
 impl Child {
     /// Starts a process, and calls `at_end` on a separate thread once it has ended.
     ///
-    /// Forks, and uses one thread and one descriptor until the process ends.
+    /// Forks, and uses one thread and one descriptor until the process ends. While the file is open for writing, the
+    /// start is tried again, for a second.
     ///
     /// # Errors
     /// Those of `Command::spawn`, of starting a thread, and of opening a descriptor.
@@ -83,7 +90,7 @@ impl Child {
         // the child has ended.
         Builder::new("oxorb-child")
             .spawn(move || {
-                let mut child = match command.spawn() {
+                let mut child = match unless_busy(|| command.spawn()) {
                     Ok(child) => child,
                     Err(error) => return drop(sender.send(Err(error))),
                 };
@@ -198,11 +205,49 @@ fn end_with_parent(command: &mut Command) {
     }
 }
 
+/// Tries again while a file that is executed is open for writing. If this process has just written the file, another
+/// thread may have forked meanwhile: its child has the descriptor until it executes a program itself.
+fn unless_busy<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 0..BUSY_TRIES {
+        match start() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(BUSY_PAUSE);
+            }
+            done => return done,
+        }
+    }
+    start()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const LONG: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn a_file_that_is_still_being_written_is_tried_again_for_a_while() {
+        let busy = || io::Error::from(ErrorKind::ExecutableFileBusy);
+        let mut tries = 0;
+        let started = unless_busy(|| {
+            tries += 1;
+            if tries < 3 { Err(busy()) } else { Ok(tries) }
+        });
+        assert_eq!(started.unwrap(), 3);
+        let mut tries = 0;
+        let failed = unless_busy(|| {
+            tries += 1;
+            Err::<(), _>(busy())
+        });
+        assert_eq!(failed.unwrap_err().kind(), ErrorKind::ExecutableFileBusy);
+        assert_eq!(tries, BUSY_TRIES + 1);
+        let mut tries = 0;
+        let failed = unless_busy(|| {
+            tries += 1;
+            Err::<(), _>(io::Error::from(ErrorKind::NotFound))
+        });
+        assert_eq!((failed.unwrap_err().kind(), tries), (ErrorKind::NotFound, 1));
+    }
 
     fn sleeper() -> Command {
         let mut command = Command::new("sleep");

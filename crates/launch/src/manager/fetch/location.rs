@@ -189,8 +189,8 @@ impl<'l> HttpUrl<'l> {
     }
 }
 
-/// Reports whether a server could understand a path as one outside of the folder in which it begins. Some servers remove
-/// what follows a `;` in a segment.
+/// Reports whether a server could understand a path as one outside of the folder in which it begins. Some servers
+/// ignore what follows a `;` in a segment.
 fn leads_up(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let mut segments = path.split(['/', '?']).map(|it| it.split(';').next().unwrap_or_default());

@@ -67,6 +67,14 @@ pub(super) struct Subscription<'t> {
     pub(super) last: Option<&'t str>,
 }
 
+/// Events that a client has missed.
+struct Missed {
+    /// Events that pass its filter.
+    events: Vec<Arc<Kept>>,
+    /// Id of the last event to which the filter was applied.
+    until: EventId,
+}
+
 impl Channel {
     /// Creates a channel without a connection.
     pub(super) fn new(
@@ -95,7 +103,8 @@ impl Channel {
         })
     }
 
-    /// Adds a client. The first one starts the thread that connects to the channel.
+    /// Adds a client. The first one starts the thread that connects to the channel. If the client names an event, its
+    /// filter is applied to the events that it may have missed, which takes time.
     ///
     /// # Errors
     /// The gateway ends, or has no thread.
@@ -105,11 +114,12 @@ impl Channel {
         wanted: Subscription<'_>,
     ) -> Result<Queue, Problem> {
         let unavailable = |why: &str| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why);
+        let missed = wanted.last.map(|last| self.missed(last, &wanted.filter));
         let mut state = self.state.lock();
         if state.is_closed {
             return Err(unavailable("the gateway is shutting down"));
         }
-        let missed = wanted.last.map(|last| state.missed(last, &wanted.filter));
+        let missed = missed.map(|found| found.and_then(|found| state.later(found, &wanted.filter)));
         let replayed = missed.iter().flatten().flatten();
         let octets: usize = replayed.clone().map(|kept| kept.message.len()).sum();
         // Two messages about the connection precede the events.
@@ -137,6 +147,18 @@ impl Channel {
         }
         state.listeners.push(FilteredListener { listener, filter: wanted.filter });
         Ok(queue)
+    }
+
+    /// Returns the events after an id that pass a filter; `None` if one that could pass is no longer kept. Applies the
+    /// filter without the lock, for which events and other clients wait.
+    fn missed(&self, last: &str, filter: &EventFilter) -> Option<Missed> {
+        let (mut events, until) = {
+            let state = self.state.lock();
+            let after = state.history.after(EventId::parse(last)?)?;
+            (after.cloned().collect::<Vec<_>>(), state.history.last())
+        };
+        events.retain(|kept| filter.passes(&Candidate::new(&kept.event)));
+        Some(Missed { events, until })
     }
 
     /// Ends the streams of all clients. The thread that looks after the connection then disconnects from the channel.
@@ -287,10 +309,12 @@ impl State {
         self.connection.is_some() && self.history.keeps() && left.elapsed() < LINGER
     }
 
-    /// Returns the events after an id that pass a filter; `None` if one that could pass is no longer kept.
-    fn missed(&self, last: &str, filter: &EventFilter) -> Option<Vec<Arc<Kept>>> {
-        let after = self.history.after(EventId::parse(last)?)?;
-        Some(after.filter(|kept| filter.passes(&Candidate::new(&kept.event))).cloned().collect())
+    /// Adds the events that have arrived since others were found; `None` if one of them is no longer kept.
+    fn later(&self, found: Missed, filter: &EventFilter) -> Option<Vec<Arc<Kept>>> {
+        let Missed { mut events, until } = found;
+        let after = self.history.after(until)?;
+        events.extend(after.filter(|kept| filter.passes(&Candidate::new(&kept.event))).cloned());
+        Some(events)
     }
 }
 

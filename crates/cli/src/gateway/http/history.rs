@@ -81,6 +81,11 @@ impl History {
         kept
     }
 
+    /// Returns the id of the last event, or the one before the first event.
+    pub(super) fn last(&self) -> EventId {
+        EventId { epoch: self.epoch, number: self.next - 1 }
+    }
+
     /// Returns the events after an id; `None` if one of them is no longer kept.
     pub(super) fn after(&self, id: EventId) -> Option<impl Iterator<Item = &Arc<Kept>>> {
         if id.epoch != self.epoch || id.number >= self.next {
@@ -135,7 +140,9 @@ mod tests {
     #[test]
     fn events_after_an_id_are_returned_as_long_as_all_are_kept() {
         let mut history = History::new(2, usize::MAX);
+        assert_eq!(after(&history, history.last()), Some(vec![]));
         let ids = ["a", "b", "c"].map(|text| add(&mut history, text));
+        assert_eq!(history.last(), ids[2]);
         assert_eq!(after(&history, ids[2]), Some(vec![]));
         assert_eq!(after(&history, ids[1]), Some(vec!["c".to_owned()]));
         assert_eq!(after(&history, ids[0]), Some(vec!["b".to_owned(), "c".to_owned()]));

@@ -166,7 +166,7 @@ async fn route(
         }
         Resource::Channel(name) => {
             readable(request.method())?;
-            listen(gateway, &name, client, &request)
+            listen(gateway, &name, client, request).await
         }
         Resource::OpenApi => {
             readable(request.method())?;
@@ -194,11 +194,11 @@ async fn work(
 }
 
 /// Starts a stream of events.
-fn listen(
-    gateway: &Gateway,
+async fn listen(
+    gateway: &Arc<Gateway>,
     name: &str,
     client: &Client,
-    request: &Request<Incoming>,
+    request: Request<Incoming>,
 ) -> Result<Answer, Problem> {
     let Some(channel) = gateway.channels.get(name) else {
         return Err(Problem::not_found("there is no event channel with this name"));
@@ -216,9 +216,19 @@ fn listen(
     let admitted = Arc::clone(&gateway.streams).try_acquire_owned().map_err(|_| {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many clients receive events")
     })?;
-    // An id that is no text is none that the gateway has sent.
-    let last = request.headers().get(LAST_EVENT_ID).map(|id| id.to_str().unwrap_or_default());
-    let queue = channel.listen(gateway.limits.events_queue(), Subscription { filter, last })?;
+    let length = gateway.limits.events_queue();
+    let queue = match request.headers().get(LAST_EVENT_ID) {
+        None => channel.listen(length, Subscription { filter, last: None })?,
+        Some(id) => {
+            // An id that is no text is none that the gateway has sent.
+            let last = id.to_str().unwrap_or_default().to_owned();
+            let channel = Arc::clone(channel);
+            let end = Deadline::after(gateway.limits.call_time());
+            // The filter is applied to earlier events, for which other requests do not wait.
+            let join = move || channel.listen(length, Subscription { filter, last: Some(&last) });
+            gateway.workers.run((&all(), end), join).await?
+        }
+    };
     Ok(events(EventStream::new(queue, admitted)))
 }
 

@@ -124,8 +124,9 @@ impl Application {
 
     /// Changes the processes to those of another plan. Processes with the same part in both plans are not affected.
     pub(super) fn redeploy(&self, plan: &Plan) -> Result<Vec<Connection>, Trouble> {
-        let _pass = self.pass()?;
+        // Files are fetched before the gate is taken, so that a slow server delays no restart of a process.
         let wanted = members(&self.starter, plan)?;
+        let _pass = self.pass()?;
         let names: HashSet<&str> = wanted.iter().map(|member| &*member.name).collect();
         let (mut to_start, mut to_change, mut to_end) = (Vec::new(), Vec::new(), Vec::new());
         {

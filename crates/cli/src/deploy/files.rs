@@ -85,7 +85,8 @@ pub(super) fn take_rt(plan: &Path, rt: &mut Option<PathBuf>) -> Done {
         let mut properties = read.info_property.iter();
         let place = properties.find(|one| one.value.as_text().is_some_and(is_it));
         let what = format!("the plan names the real-time resources {}: {error}", file.display());
-        let error = Error::at(place.map(|one| one.place).unwrap_or_default(), what);
+        let error =
+            Error::from(Finding::error(place.map(|one| one.place).unwrap_or_default(), what));
         return Err(located(plan, &error));
     }
     *rt = Some(file);

@@ -298,7 +298,7 @@ mod tests {
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nlimit = \"all\"\nrequests = 0\n",
-                "oxorb.toml:5: a number, 1 or greater",
+                "oxorb.toml:5: expected a number, 1 or greater",
             ),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"all\"\nrequests = 9\n",

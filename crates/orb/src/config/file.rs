@@ -394,7 +394,7 @@ impl<'s> Source<'s> {
             DeValue::Integer(_) => self.number(value, u64::MAX).map(|number| number.to_string()),
             _ => Err(self.error(
                 value.span().start,
-                "a text, a number, expected true or false, or several in brackets",
+                "expected a text, a number, true or false, or several of these in brackets",
             )),
         }
     }

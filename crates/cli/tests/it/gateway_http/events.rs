@@ -15,7 +15,11 @@ fn listen(address: &str, channel: &str) -> impl Iterator<Item = String> {
 }
 
 /// Receives the lines of a stream of events. `fields` are further lines of the request's head.
-fn listen_after(address: &str, channel: &str, fields: &str) -> impl Iterator<Item = String> {
+fn listen_after(
+    address: &str,
+    channel: &str,
+    fields: &str,
+) -> impl Iterator<Item = String> + use<> {
     let mut stream = client::connect(address);
     write!(stream, "GET /events/{channel} HTTP/1.1\r\nHost: {address}\r\n{fields}\r\n").unwrap();
     BufReader::new(stream).lines().map_while(|line| match line {

@@ -84,7 +84,7 @@ fn http(name: &'static str, content: Vec<u8>) -> String {
 fn answer(mut stream: &TcpStream, name: &str, content: &[u8]) -> std::io::Result<()> {
     let mut lines = BufReader::new(stream).lines();
     let request = lines.next().unwrap_or_else(|| Ok(String::new()))?;
-    while lines.next().unwrap_or_else(|| Ok(String::new()))? != "" {}
+    while !lines.next().unwrap_or_else(|| Ok(String::new()))?.is_empty() {}
     let path = request.split(' ').nth(1).unwrap_or_default();
     if path == format!("/files/{name}") {
         write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", content.len())?;

@@ -177,9 +177,15 @@ mod tests {
     #[test]
     fn an_unknown_argument_is_an_error_that_helps() {
         let error = take(&["-ORBInitReff", "x"]).unwrap_err();
-        assert_eq!(error.to_string(), "-ORBInitReff: no such option; did you mean -ORBInitRef?");
+        assert_eq!(
+            error.to_string(),
+            "-ORBInitReff: there is no such option; did you mean -ORBInitRef?"
+        );
         let error = take(&["-ORBConfig", "x"]).unwrap_err();
-        assert_eq!(error.to_string(), "-ORBConfig: no such option; did you mean -ORBConfigFile?");
+        assert_eq!(
+            error.to_string(),
+            "-ORBConfig: there is no such option; did you mean -ORBConfigFile?"
+        );
     }
 
     #[test]

@@ -271,7 +271,7 @@ mod tests {
     fn mistakes_are_named_with_their_line() {
         for (text, part) in [
             ("[access]\n", "oxorb.toml:1: default is missing"),
-            ("[access]\ndefault = \"maybe\"\n", "oxorb.toml:2: \"deny\" or \"allow\""),
+            ("[access]\ndefault = \"maybe\"\n", "oxorb.toml:2: expected \"deny\" or \"allow\""),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nobject = \"a\"\n",
                 "oxorb.toml:4: the rule does not name its clients",

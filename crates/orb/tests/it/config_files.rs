@@ -93,7 +93,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "[orb]\nMaxHeld = 1.5\n",
-            "x.toml:2: a text, a number, expected true or false, or several in brackets",
+            "x.toml:2: expected a text, a number, true or false, or several of these in brackets",
         ),
         ("[orb]\nMaxHeld = -1\n", "x.toml:2: expected a number from 0 to 18446744073709551615"),
         (

@@ -177,7 +177,7 @@ fn line(from: &mut impl BufRead, left: &mut u64) -> Result<String, String> {
     match octets.last() {
         Some(b'\n') => Ok(String::from_utf8_lossy(&octets).trim_end().to_owned()),
         _ if *left == 0 => {
-            Err("the head of the answer, or what is between its chunks, is too long".to_owned())
+            Err("the header of the answer, or the text between its chunks, is too long".to_owned())
         }
         _ => Err(CUT.to_owned()),
     }

@@ -365,7 +365,7 @@ mod tests {
         let told = get("b", content.0).unwrap_err();
         assert!(told.contains("--fetch-from"), "{told}");
         let told = get("a", Digest::of(b"")).unwrap_err();
-        assert!(told.contains("as others are fetched"), "{told}");
+        assert!(told.contains("because other files are being fetched"), "{told}");
     }
 
     #[test]

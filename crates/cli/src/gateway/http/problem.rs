@@ -26,8 +26,8 @@ const RETRY_SECONDS: &str = "1";
 pub(super) struct Problem {
     status: StatusCode,
     detail: String,
-    /// URI of the reason; `None` for an exception, and for reasons that the status tells.
-    reason: Option<&'static str>,
+    /// Whether the access rules deny the call.
+    is_denied: bool,
     /// Exception; `None` for errors of the gateway itself.
     raised: Option<Raised>,
     /// Methods of the resource, for 405.
@@ -61,7 +61,7 @@ impl Problem {
         Problem {
             status,
             detail: detail.to_string(),
-            reason: None,
+            is_denied: false,
             raised: None,
             allow: None,
             challenge: None,
@@ -85,7 +85,7 @@ impl Problem {
 
     /// Creates the error of a call that the access rules deny.
     pub(super) fn denied(detail: impl Display) -> Problem {
-        Problem { reason: Some(DENIED), ..Problem::new(StatusCode::FORBIDDEN, detail) }
+        Problem { is_denied: true, ..Problem::new(StatusCode::FORBIDDEN, detail) }
     }
 
     /// Creates the error of a client without a valid token.
@@ -123,7 +123,7 @@ impl Problem {
     pub(super) fn into_answer(self) -> Answer {
         let repository_id = self.raised.as_ref().map(|raised| raised.repository_id.as_str());
         let mut octets = serde_json::to_vec(&Details {
-            reason: repository_id.or(self.reason),
+            reason: repository_id.or(self.is_denied.then_some(DENIED)),
             title: self.status.canonical_reason().unwrap_or("Error"),
             status: self.status.as_u16(),
             detail: &self.detail,

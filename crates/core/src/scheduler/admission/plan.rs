@@ -167,13 +167,13 @@ mod tests {
             priority: 0,
             shares: false,
         };
-        let plan = |percent| AdmissionPlan {
+        let plan = |percent: u64| AdmissionPlan {
             guaranteed: Utilization(percent * 10_000_000),
             ..AdmissionPlan::default()
         };
         let cases = [(100, None, 5), (100, Some(60), 3), (100, Some(250), 5), (40, Some(60), 2)];
         for (percent, allowed, expected) in cases {
-            let allowed = allowed.map(|percent| Utilization(percent * 10_000_000));
+            let allowed = allowed.map(|percent: u64| Utilization(percent * 10_000_000));
             let mut controller = plan(percent).controller(None, allowed);
             let guaranteed = (0..8).filter(|number| {
                 let answer = controller.admit(wanted(&number.to_string()));

@@ -13,7 +13,8 @@
 //! Watcher (watcher.rs)            each quantum: charges what runs, tells and demotes what overruns
 //! ```
 //!
-//! An ORB without budgets has no ledger; its requests test only a flag that they test anyway.
+//! An ORB without budgets has no ledger; its requests test a flag that they test anyway, and each read of a connection
+//! tests whether the connection is paused.
 
 mod account;
 mod bucket;

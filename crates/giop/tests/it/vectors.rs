@@ -135,7 +135,7 @@ fn arguments_of_1_0_and_1_1_are_placed_by_a_principal() {
             terms: None,
             alias: None,
         };
-        begin_request(&mut e, version, &header);
+        let _begun = begin_request(&mut e, version, &header);
         let begun = place_arguments(&mut e, at);
         assert_eq!(begun.body() % 8, at);
         e.copy_octets(&[0xaa, 0xbb, 0xcc]);

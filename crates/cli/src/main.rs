@@ -37,8 +37,8 @@ use clap::{Parser, Subcommand};
 #[derive(Parser)]
 #[command(name = "oxorb", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "Start with `oxorb demo`.\n\n\
-    Settings of the ORB, as -ORBInitRef NAME=URL or OXORB_INITREF=NAME=URL in the environment, are accepted\n\
-    by every command that calls or serves objects; docs/config.md lists them.\n\n\
+    Settings of the ORB, as -ORBInitRef NAME=URL or OXORB_INITREF=NAME=URL in the environment, are accepted by every \
+    command that calls or serves objects; docs/config.md lists them.\n\n\
     Exit status: 0 done, 1 failed (a message on standard error gives the reason), 2 wrong usage.")]
 struct Cli {
     #[command(subcommand)]

@@ -25,18 +25,16 @@ pub(crate) enum Command {
     /// Manage a node: start, watch and end the processes of its plans
     #[command(
         after_help = "Every client that can call the manager can start the executables below --artifacts as this user. \
-        Therefore the manager\nlistens on a socket that only this user can reach. With --host or --port it listens \
-        over TCP, too, at\ncorbaloc::HOST:PORT/NAME.NodeManager, like DAnCE's manager; then -ORBAccess should admit \
-        only execution managers. Files\nthat other users may change are not started. With --fetched and --fetch-from, \
-        plans may also name files of these\nservers, which the manager fetches. Processes of the manager listen \
-        on the same kind of endpoint, get its\n-ORBAccess, and end with it, even if it is killed by kill -9. \
-        docs/deployment.md has the details.\n\nExamples:\n  \
-        oxorb node serve --name cockpit --artifacts /opt/display\n  \
-        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --port 2811 -ORBAccess \
-        'allow 10.0.0.0/8'\n  \
-        oxorb node serve --name radar --fetched /var/lib/radar --fetch-from \
-        corbaloc::10.0.0.7:2810/RepositoryManager\n  \
-        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --bind \
+        Therefore the manager listens on a socket that only this user can reach. With --host or --port it listens over \
+        TCP, too, at corbaloc::HOST:PORT/NAME.NodeManager, like DAnCE's manager; then -ORBAccess should admit only \
+        execution managers. Files that other users may change are not started. With --fetched and --fetch-from, plans \
+        may also name files of these servers, which the manager fetches. Processes of the manager listen on the same \
+        kind of endpoint, get its -ORBAccess, and end with it, even if it is killed by kill -9. docs/deployment.md has \
+        the details.\n\nExamples:\n  oxorb node serve --name cockpit --artifacts /opt/display\n  \
+        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --port 2811 \\\n    \
+        -ORBAccess 'allow 10.0.0.0/8'\n  oxorb node serve --name radar --fetched /var/lib/radar \\\n    \
+        --fetch-from corbaloc::10.0.0.7:2810/RepositoryManager\n  \
+        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --bind \\\n    \
         -ORBInitRef NameService=corbaloc::host:2809/NameService"
     )]
     Serve(Args),

@@ -20,10 +20,11 @@ pub(crate) enum Command {
     /// Install an archive (.cpk) as a package
     #[command(
         after_help = "The execution manager reads the archive itself, from the folder of its option --install-from, or \
-        fetches it from a\nserver of its option --install-url. The package is stored on disk when the command \
+        fetches it from a server of its option --install-url. The package is stored on disk when the command \
         returns.\n\nExamples:\n  oxorb deploy repository install gps gps-1.2.cpk\n  \
         oxorb deploy repository install gps http://127.0.0.1:8000/archives/gps-1.2.cpk\n  \
-        oxorb deploy repository install gps gps-1.3.cpk --replace --at corbaloc::host:2810/ExecutionManager"
+        oxorb deploy repository install gps gps-1.3.cpk --replace \\\n    \
+        --at corbaloc::host:2810/ExecutionManager"
     )]
     Install(InstallArgs),
     /// List the names of the packages

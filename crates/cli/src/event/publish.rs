@@ -23,10 +23,11 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
     {\"type\": \"short\", \"value\": 5}. With --as it has that type, whose IDL file --idl names. The value becomes the \
     any of the event, or with --payload its payload. Names of event types and sources are converted to the numbers \
     that publishers and subscribers of oxorb-event use. Events carry their creation time, which `oxorb event sub \
-    --latency` uses for its measurement.\n\n\
-    Examples:\n  oxorb event pub --type 17 --source 3\n  oxorb event pub --type level --source 'tank 1' --idl \
-    plant.idl --as plant::Level --payload '{\"cm\": 12}'\n  oxorb event pub --type 17 --source 3 --idl plant.idl --as \
-    plant::Level '{\"cm\": 12}'\n  oxorb event pub --type 17 --source 3 --rate 20 --count 1000 42\n  \
+    --latency` uses for its measurement.\n\nExamples:\n  oxorb event pub --type 17 --source 3\n  \
+    oxorb event pub --type level --source 'tank 1' \\\n    \
+    --idl plant.idl --as plant::Level --payload '{\"cm\": 12}'\n  \
+    oxorb event pub --type 17 --source 3 --idl plant.idl --as plant::Level '{\"cm\": 12}'\n  \
+    oxorb event pub --type 17 --source 3 --rate 20 --count 1000 42\n  \
     producer | oxorb event pub --type 18 --source 1 --idl plant.idl --as plant::Level -")
 )]
 pub(crate) struct Args {

@@ -10,11 +10,11 @@ use oxorb_terminal::output::{Done, Failed, because};
 /// Arguments of `oxorb idl gen`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "In a build script, oxorb_idlgen::compile([\"idl/bank.idl\"]) does the same.\n\n\
-        Examples:\n  oxorb idl gen --out src idl/bank.idl\n  oxorb idl gen --out src idl/bank.idl --check    (in CI: \
-        is what was committed up to date?)\n  oxorb idl gen --out src idl/bank.idl --interpret bank::Admin    (smaller \
-        code for rarely called operations)\n  oxorb idl gen --out src idl/avionics.idl --executors    (for components: \
-        executors as well)"
+    after_help = "In a build script, oxorb_idlgen::compile([\"idl/bank.idl\"]) does the same.\n\nExamples:\n  \
+        oxorb idl gen --out src idl/bank.idl\n  \
+        oxorb idl gen --out src idl/bank.idl --check    (in CI: is what was committed up to date?)\n  \
+        oxorb idl gen --out src idl/bank.idl --interpret bank::Admin    (smaller code for rare calls)\n  \
+        oxorb idl gen --out src idl/avionics.idl --executors    (for components: executors as well)"
 )]
 pub(crate) struct Args {
     #[command(flatten)]

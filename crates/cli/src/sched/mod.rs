@@ -52,12 +52,14 @@ pub(crate) enum Command {
     #[command(
         after_help = "Fails unless every critical deadline is proved, and on the errors that `check` reports. Under \
         RMS, DM, EDF and MLF, all operations are critical. Under MUF and RMS+MLF, those of criticality HIGH and \
-        VERY_HIGH are critical, or all operations if there are none.\n\nExamples:\n  oxorb sched analyse tasks.toml\n  \
+        VERY_HIGH are critical, or all operations if there are none.\n\nExamples:\n  \
+        oxorb sched analyse tasks.toml\n  \
         oxorb sched analyse tasks.toml --strategy EDF --model urgency --sensitivity\n  \
-        oxorb sched analyse tasks.toml --cores 4 --fit best\n  oxorb sched analyse tasks.toml --cores 4 --global \
-        --strategy EDF --model urgency\n  oxorb sched analyse tasks.toml --optimal --model urgency --overheads \
-        doctor.json\n  oxorb sched analyse sets/*.toml --each --format json\n  oxorb sched analyse model.aadl\n  \
-        oxorb sched analyse flows.toml                 (nodes, links and flows over them: docs/scheduling.md)"
+        oxorb sched analyse tasks.toml --cores 4 --fit best\n  \
+        oxorb sched analyse tasks.toml --cores 4 --global --strategy EDF --model urgency\n  \
+        oxorb sched analyse tasks.toml --optimal --model urgency --overheads doctor.json\n  \
+        oxorb sched analyse sets/*.toml --each --format json\n  oxorb sched analyse model.aadl\n  \
+        oxorb sched analyse flows.toml    (nodes, links and flows over them: docs/scheduling.md)"
     )]
     Analyse {
         #[command(flatten)]
@@ -86,17 +88,19 @@ pub(crate) enum Command {
     #[command(
         after_help = "Other operations of the service are not changed. Deadlines, jitter, blocking and offsets are not \
         transferred, because RtecScheduler has no fields for them.\n\nExamples:\n  \
-        oxorb sched load tasks.toml --at corbaloc::host:4711/ScheduleService\n  oxorb sched load nav.idl calls.toml\n  \
-        oxorb sched load tasks.toml --server corbaloc::radar:5000      (admits all operations there, or none)"
+        oxorb sched load tasks.toml --at corbaloc::host:4711/ScheduleService\n  \
+        oxorb sched load nav.idl calls.toml\n  \
+        oxorb sched load tasks.toml --server corbaloc::radar:5000    (admits all operations, or none)"
     )]
     Load(remote::LoadArgs),
     /// Ask a running server to admit an operation, an object, a POA or a client
     #[command(
         after_help = "The server analyses the request together with everything that it has admitted, and answers: \
         guaranteed, best effort, or refused, with the operation that would miss its deadline. A budget enforces each \
-        admission. The command fails if the request is refused. docs/admission.md has the details.\n\nExamples:\n  \
-        oxorb sched admit operation Radar::Track::update --worst-case 2ms --period 50ms --server \
-        corbaloc::radar:5000\n  oxorb sched admit client 10.0.0.7 --share --server corbaloc::radar:5000"
+        admission. The command fails if the request is refused. docs/admission.md has the details.\n\n\
+        Examples:\n  oxorb sched admit operation Radar::Track::update --worst-case 2ms --period 50ms \\\n    \
+        --server corbaloc::radar:5000\n  \
+        oxorb sched admit client 10.0.0.7 --share --server corbaloc::radar:5000"
     )]
     Admit(admission::AdmitArgs),
     /// Release work that a server has admitted

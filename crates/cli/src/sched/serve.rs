@@ -22,9 +22,10 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
     after_help = "Clients of TAO's scheduling service can use the service without changes. It listens at \
     corbaloc::HOST:PORT/ScheduleService. At .../ScheduleService/application, applications can declare operations but \
     not compute schedules. The operations of the files are declared and scheduled at the start; clients add more. \
-    docs/scheduling-service.md has the details.\n\nExamples:\n  oxorb sched serve --port 4711 --state schedule.redb\n  \
-    oxorb sched serve tasks.toml --strategy RMS --bind -ORBInitRef NameService=corbaloc::host:2809/NameService\n  \
-    oxorb sched serve tasks.toml --run-time"
+    docs/scheduling-service.md has the details.\n\nExamples:\n  \
+    oxorb sched serve --port 4711 --state schedule.redb\n  \
+    oxorb sched serve tasks.toml --strategy RMS --bind \\\n    \
+    -ORBInitRef NameService=corbaloc::host:2809/NameService\n  oxorb sched serve tasks.toml --run-time"
 )]
 pub(crate) struct Args {
     /// Task sets as TOML, IDL files with @rt(...) before operations, and models in AADL (.aadl)

@@ -40,7 +40,8 @@ A script, in TOML or JSON:
   delay_ms = 5
 
 Examples:
-  oxorb serve --idl bank.idl --interface bank::Account --script account.toml --name Account --port 2809
+  oxorb serve --idl bank.idl --interface bank::Account \\
+    --script account.toml --name Account --port 2809
   oxorb serve --ifr corbaloc::host:2810/InterfaceRepository --interface bank::Account --defaults
   oxorb call --idl bank.idl corbaloc::localhost:2809/Account withdraw 10")]
 pub(crate) struct Args {

@@ -19,9 +19,9 @@ pub(crate) enum Command {
     /// Write systemd units, in a folder for each node
     #[command(
         after_help = "Each process of the plan becomes a service, and one target starts all services. With --rt, \
-        processes whose instances\nhave priorities may use real-time scheduling and lock memory, and run on the \
-        specified processors.\nPrograms and users are those of the target machines; they need not exist on this \
-        machine. With --verify,\nsystemd-analyze checks the units as if this were one of the target machines.\n\n\
+        processes whose instances have priorities may use real-time scheduling and lock memory, and run on the \
+        specified processors. Programs and users are those of the target machines; they need not exist on this \
+        machine. With --verify, systemd-analyze checks the units as if this were one of the target machines.\n\n\
         Example:\n  oxorb deploy emit systemd plan.toml --rt rt.toml --out units \\\n    \
         --command '/usr/local/bin/display --plan {plan} --rt {rt} --node {node} --process {process}'"
     )]
@@ -29,11 +29,11 @@ pub(crate) enum Command {
     /// Write Kubernetes manifests
     #[command(
         after_help = "Each process of the plan becomes a Deployment of one replica on its node. The plan and the \
-        real-time resources become\na ConfigMap, mounted at /etc/oxorb. With --rt, processes whose instances have \
-        priorities get SYS_NICE, IPC_LOCK and\nwhole processors. The static policy of the kubelet's CPU manager makes \
-        these processors exclusive.\n\nExample:\n  oxorb deploy emit kubernetes plan.toml --rt rt.toml --image \
-        registry.example/display:1 \\\n    --command '/display --plan {plan} --rt {rt} --node {node} --process \
-        {process}' > display.json"
+        real-time resources become a ConfigMap, mounted at /etc/oxorb. With --rt, processes whose instances have \
+        priorities get SYS_NICE, IPC_LOCK and whole processors. The static policy of the kubelet's CPU manager makes \
+        these processors exclusive.\n\nExample:\n  \
+        oxorb deploy emit kubernetes plan.toml --rt rt.toml --image registry.example/display:1 \\\n    \
+        --command '/display --plan {plan} --rt {rt} --node {node} --process {process}' > display.json"
     )]
     Kubernetes(kubernetes::Args),
 }

@@ -24,9 +24,9 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
     channel --to have subscribed, and forwards each event as often as its ttl allows. While there are no such \
     consumers, the gateway is idle. Each channel may belong to any ORB. The gateway tries to reach a lost channel \
     until it is available again. It is an error if both are the same channel. Two gateways in opposite directions join \
-    two channels. Both channels call the gateway, so it needs an address that they can reach: --host.\n\nExample:\n  \
-    oxorb event gateway --from corbaloc::north:2811/EventService --to corbaloc::south:2811/EventService --host \
-    10.0.0.7")
+    two channels. Both channels call the gateway, so it needs an address that they can reach: --host.\n\n\
+    Example:\n  oxorb event gateway --from corbaloc::north:2811/EventService \\\n    \
+    --to corbaloc::south:2811/EventService --host 10.0.0.7")
 )]
 pub(crate) struct Args {
     #[command(subcommand)]

@@ -27,13 +27,15 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
     Sending an event decrements its ttl; an event whose ttl is 0 is not sent. A gateway with both --send and --receive \
     forwards the events that it receives: on hosts that share a multicast group, push events with a ttl of 1. Lost \
     datagrams are not detected. The gateway tries to reach a lost channel until it is available again. The channel \
-    calls the gateway, so the gateway needs an address that the channel can reach: --host.\n\n\
-    Examples:\n  oxorb event gateway udp --channel corbaloc::host:2811/EventService --send 239.255.0.1:10001 \
-    --interface eth0\n  oxorb event gateway udp --channel corbaloc::host:2811/EventService --receive 239.255.0.1:10001 \
-    --interface eth0\n  oxorb event gateway udp --channel file:ec.ior 'type==17' --send '17@10.0.0.8:9000 \
-    *@10.0.0.9:9000' --crc\n  oxorb event gateway udp --channel file:ec.ior --addresses \
-    corbaloc::host:2812/Addresses\n  oxorb event gateway udp --channel file:ec.ior --follow '17@239.255.0.2:10001 \
-    *@239.255.0.1:10001'")
+    calls the gateway, so the gateway needs an address that the channel can reach: --host.\n\nExamples:\n  \
+    oxorb event gateway udp --channel corbaloc::host:2811/EventService \\\n    \
+    --send 239.255.0.1:10001 --interface eth0\n  \
+    oxorb event gateway udp --channel corbaloc::host:2811/EventService \\\n    \
+    --receive 239.255.0.1:10001 --interface eth0\n  \
+    oxorb event gateway udp --channel file:ec.ior 'type==17' \\\n    \
+    --send '17@10.0.0.8:9000 *@10.0.0.9:9000' --crc\n  \
+    oxorb event gateway udp --channel file:ec.ior --addresses corbaloc::host:2812/Addresses\n  \
+    oxorb event gateway udp --channel file:ec.ior \\\n    --follow '17@239.255.0.2:10001 *@239.255.0.1:10001'")
 )]
 pub(crate) struct Args {
     /// Channel: IOR:, corbaloc:, corbaname: or file:

@@ -83,7 +83,8 @@ Examples:
   oxorb gateway http --listen 0.0.0.0:8080 --tokens tokens.txt --idl bank.idl objects.toml
   oxorb gateway http --tokens tokens.txt --access-rules rules.toml --idl bank.idl objects.toml
   oxorb gateway http --naming --events plant=corbaloc::host:2811/NotifyChannel
-  curl -d '{\"amount\": 10}' -H 'Content-Type: application/json' http://localhost:8080/objects/Account/withdraw")]
+  curl -d '{\"amount\": 10}' -H 'Content-Type: application/json' \\
+    http://localhost:8080/objects/Account/withdraw")]
 pub(crate) struct Args {
     /// Objects and event channels (TOML, tables [objects], [events] and [realtime_events])
     #[arg(value_name = "FILE")]

@@ -1,4 +1,4 @@
-//! Tests that each example in a help text or a page is a valid command.
+//! Tests that each example in a help text or a page is a valid command, and that clap can wrap help texts.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,13 +10,57 @@ use crate::Cli;
 
 #[test]
 fn examples_of_help_texts_are_commands() {
-    let mut texts = Vec::new();
-    help_texts(&Cli::command(), &mut texts);
     let mut checked = Checked::default();
-    for (of, text) in &texts {
-        text.replace("\\\n", " ").lines().for_each(|line| checked.line(of, line));
-    }
+    walk(&Cli::command(), "oxorb", &mut |path, command| {
+        let parts = [command.get_after_help(), command.get_after_long_help()];
+        for text in parts.into_iter().flatten() {
+            let text = text.to_string().replace("\\\n", " ");
+            text.lines().for_each(|line| checked.line(path, line));
+        }
+    });
     checked.end(100);
+}
+
+/// clap wraps each line of a help text to the width of the terminal, so a paragraph must be one line. Examples and
+/// lists are indented, and must fit in the greatest width (`max_term_width`).
+#[test]
+fn help_texts_leave_wrapping_to_clap() {
+    let mut commands = 0;
+    let mut wrong = Vec::new();
+    walk(&Cli::command(), "oxorb", &mut |path, command| {
+        commands += 1;
+        let own = [
+            command.get_about(),
+            command.get_long_about(),
+            command.get_before_help(),
+            command.get_before_long_help(),
+            command.get_after_help(),
+            command.get_after_long_help(),
+        ];
+        let of_arguments =
+            command.get_arguments().flat_map(|it| [it.get_help(), it.get_long_help()]);
+        for text in own.into_iter().chain(of_arguments).flatten() {
+            badly_broken(&text.to_string(), |line, why| {
+                wrong.push(format!("{path}: {why}:\n{line}"));
+            });
+        }
+    });
+    assert!(wrong.is_empty(), "{} lines:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(commands >= 50, "{commands} commands are left");
+}
+
+#[test]
+fn badly_broken_lines_are_found() {
+    let found = |text: &str| {
+        let mut lines = Vec::new();
+        badly_broken(text, |line, _| lines.push(line.to_owned()));
+        lines
+    };
+    let wide = format!("  {}", "x".repeat(97));
+    assert_eq!(found("One\ntwo\nthree.\n\nFour"), ["One", "two"]);
+    assert_eq!(found(&format!("Example:\n{wide}\n  ls")), [wide.as_str()]);
+    let good = format!("{}\n\nExamples:\n{}\n  ls \\\n    -l\n\nEnd.", "x".repeat(200), &wide[1..]);
+    assert!(found(&good).is_empty());
 }
 
 #[test]
@@ -38,13 +82,28 @@ fn examples_of_pages_are_commands() {
     checked.end(20);
 }
 
-/// Collects the text after the options in the help of a command and all its subcommands.
-fn help_texts(command: &clap::Command, texts: &mut Vec<(String, String)>) {
-    let parts = [command.get_after_help(), command.get_after_long_help()];
-    let told =
-        parts.into_iter().flatten().map(|text| (command.get_name().to_owned(), text.to_string()));
-    texts.extend(told);
-    command.get_subcommands().for_each(|below| help_texts(below, texts));
+/// Calls `each` with a command and all its subcommands, and their paths (such as `oxorb name ls`).
+fn walk(command: &clap::Command, path: &str, each: &mut impl FnMut(&str, &clap::Command)) {
+    each(path, command);
+    for below in command.get_subcommands() {
+        walk(below, &format!("{path} {}", below.get_name()), each);
+    }
+}
+
+/// Calls `each` with each line that breaks a paragraph, and with each indented line that is too wide, and the reason.
+/// Headings of lists and examples end with a colon.
+fn badly_broken(text: &str, mut each: impl FnMut(&str, &str)) {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        if line.starts_with(' ') && line.chars().count() > WIDEST {
+            each(line, "an indented line is too wide: shorten it, or continue it on the next line");
+        }
+        let next = lines.peek().copied().unwrap_or_default();
+        if is_prose(line) && is_prose(next) && !line.ends_with(':') {
+            each(line, "a line ends inside of a paragraph: join it with the next line");
+        }
+    }
 }
 
 fn markdown(folder: &Path, pages: &mut Vec<PathBuf>) {
@@ -111,3 +170,6 @@ impl Checked {
         assert!(self.commands >= least, "{} examples are left", self.commands);
     }
 }
+
+/// Columns of an indented line of a help text: a little less than `max_term_width`.
+const WIDEST: usize = 98;

@@ -16,8 +16,8 @@ use oxorb::rt::{
 };
 use oxorb::sched::admission::Answer;
 use oxorb::{
-    CompletionStatus, ObjectRef, Orb, Outcome, Servant, SystemException, SystemExceptionKind,
-    Upcall, minor,
+    CompletionStatus, Interface as _, ObjectRef, Orb, Outcome, Servant, SystemException,
+    SystemExceptionKind, Upcall, minor,
 };
 use oxorb_core::lock;
 use oxorb_sys::schedule::{self, Class, Schedule};

@@ -101,7 +101,7 @@ impl fmt::Display for ResolveError {
                 write!(f, "the naming service did not resolve {name:?}: {why}")
             }
             ResolveError::WrongInterface { text, wanted } => {
-                write!(f, "the object at {:?} is not a {wanted}", abridged(text))
+                write!(f, "the object at {:?} does not have the interface {wanted}", abridged(text))
             }
             ResolveError::Call { text, exception, failure } => {
                 write!(f, "cannot reach {:?}: ", abridged(text))?;

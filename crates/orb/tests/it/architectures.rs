@@ -467,7 +467,7 @@ fn architectures_that_contradict_themselves_are_refused_with_the_reason() {
         (Threadpool::new(1).buffering(limits()).serving(Serving::ThreadPerRequest), "buffering"),
         (Threadpool::new(1).serving(Serving::ThreadPerConnection).reactor(busy(10)), "busy-poll"),
         (Threadpool::rate_groups([RateGroup::hz(0, 1)]), "rate"),
-        (Threadpool::rate_groups([RateGroup::hz(5, 1), RateGroup::hz(5, 1)]), "another period"),
+        (Threadpool::rate_groups([RateGroup::hz(5, 1), RateGroup::hz(5, 1)]), "different periods"),
         (Threadpool::with_lanes([lane(1, 1).dscp(64)]), "DSCP"),
     ];
     for (plan, reason) in cases {

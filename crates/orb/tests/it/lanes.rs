@@ -423,7 +423,7 @@ fn a_pool_that_cannot_be_is_refused_with_the_reason() {
     for (plan, why) in [
         (Threadpool::with_lanes([]), "at least one"),
         (Threadpool::new(0), "static thread"),
-        (Threadpool::with_lanes([lane(5, 1), lane(5, 1)]), "another priority"),
+        (Threadpool::with_lanes([lane(5, 1), lane(5, 1)]), "different priorities"),
         (
             Threadpool::with_lanes((0..6).map(|value| lane(value, 1))).allow_borrowing(),
             "five lanes",
@@ -893,7 +893,7 @@ fn a_lane_whose_port_is_taken_says_which_follows_what_and_what_to_do() {
     for part in [
         &format!("{}", port + 2),
         "lane 1 of threadpool 1",
-        &format!("follows {}://127.0.0.1:{port}", protocol().name()),
+        &format!("the port after {}://127.0.0.1:{port}", protocol().name()),
         "-ORBLaneListenEndpoints 1:1=iiop://:PORT",
     ] {
         assert!(refused.contains(part), "{part}: {refused}");

@@ -337,7 +337,7 @@ fn an_object_of_another_interface_is_not_what_was_asked_for() {
     let client = client_of(&[]);
     let url = transport::url(&[&address(&bench.object)], "First");
     let error = client.resolve::<Other>(&url).unwrap_err().to_string();
-    assert!(error.contains("is no IDL:test/Other:1.0"), "{error}");
+    assert!(error.contains("does not have the interface IDL:test/Other:1.0"), "{error}");
     let nobody = client.resolve::<Other>(&nowhere("First"));
     let error = nobody.unwrap_err().to_string();
     assert!(nobody_listens(&error), "{error}");

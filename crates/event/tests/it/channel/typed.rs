@@ -83,7 +83,7 @@ fn full_queues_drop_and_count() {
     };
     assert_eq!((values(&latest), latest.dropped()), (vec![4, 5], 3));
     assert_eq!((values(&first), first.dropped()), (vec![1, 2], 3));
-    assert!(publisher.publish(&6).unwrap_err().to_string().contains("not connected"));
+    assert!(publisher.publish(&6).unwrap_err().to_string().contains("no longer connected"));
 }
 
 #[test]

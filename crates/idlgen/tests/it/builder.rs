@@ -386,7 +386,7 @@ fn rt_infos_are_left_out_unless_asked_for() {
 #[test]
 fn stubs_are_inlined_by_choice() {
     let idl = "module bank { struct Sum { long cents; }; interface Account {
-        void deposit(in Sum sum); oneway void ring(); readonly attribute long balance; }; };";
+        void deposit(in Sum amount); oneway void ring(); readonly attribute long balance; }; };";
     let folder = Folder::new("inline-stubs", &[("bank.idl", idl)]);
     let text = |builder: Builder| {
         let generated = builder.file(folder.file("bank.idl")).generate().unwrap();

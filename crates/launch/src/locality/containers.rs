@@ -107,7 +107,7 @@ impl Quality {
                 "instance {:?} uses policy set {id:?}, but no real-time resources are specified",
                 instance.name
             );
-            return Err(missing(what).cure("give the document of real-time resources with --rt"));
+            return Err(missing(what).cure("specify the document of real-time resources with --rt"));
         };
         let set = resources.policy_set(id).ok_or_else(|| {
             let what = format!(

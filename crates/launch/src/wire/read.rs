@@ -409,7 +409,7 @@ mod tests {
         assert!(read.contains("index 7 is out of range"), "{read}");
         plan.instance.push(plan.instance[0].clone());
         let refused = from_wire(&plan).unwrap_err().to_string();
-        assert!(refused.contains("100001 instances, and 100000"), "{refused}");
+        assert!(refused.contains("100001 instances, but the limit is 100000"), "{refused}");
     }
 
     #[test]

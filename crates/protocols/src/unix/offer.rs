@@ -167,7 +167,7 @@ mod tests {
             let why = refused(&acceptor, other(|_, pid| *pid += 1)).unwrap();
             assert!(why.contains("listens there"), "{why}");
             let why = refused(&acceptor, other(|uid, _| *uid += 1)).unwrap();
-            assert!(why.contains("of user"), "{why}");
+            assert!(why.contains("belongs to user"), "{why}");
             // This client is in another PID namespace, all of whose processes appear as process 0.
             let why = refused(&acceptor, other(|_, pid| *pid = 0)).unwrap();
             assert!(why.contains("PID namespace"), "{why}");

@@ -35,7 +35,7 @@ fn the_acts_are_shown_to_people() {
         "keep latest of each source",
         "events pushed = delivered + dropped",
         "type==17 && !(source==3)",
-        "told ",
+        "notified ",
         "docs/events.md",
     ] {
         assert!(lines.contains(shown), "no {shown:?} in {lines}");

@@ -131,5 +131,5 @@ fn rates_of_an_instance_that_a_home_creates_are_refused() {
         "{refused}"
     );
     let own = Scene::refusal(plan, Some(resources(&work("home", limited))));
-    assert!(own.contains("a rate of instance \"home\", which is a home; take"), "{own}");
+    assert!(own.contains("a rate of instance \"home\", which is a home; remove"), "{own}");
 }

@@ -1,7 +1,7 @@
 //! State that both halves of an ORB share: its configuration, its counters and log, its schedulers,
 //! and its threads.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use oxorb_cdr::ValueRegistry;
 use oxorb_object::SystemException;
@@ -12,7 +12,7 @@ use crate::monitoring::metrics::Meter;
 use crate::monitoring::{Log, Watch};
 use crate::options::Options;
 use crate::policy::OrbPolicies;
-use crate::reference::LaneOf;
+use crate::reference::{LaneOf, PublishedAddress};
 use crate::scheduler::Enforcer;
 use crate::scheduler::admission::{AdmissionDesk, allowed};
 use crate::scheduler::budget::Ledger;
@@ -39,6 +39,9 @@ pub(crate) struct Shared {
     pub(crate) budgets: Option<Arc<Ledger>>,
     /// Admissions, if configured.
     pub(crate) admission: Option<AdmissionDesk>,
+    /// Addresses of the ORB, which references publish and the client half offers for callbacks; set when the first
+    /// object needs one.
+    pub(crate) published: OnceLock<Vec<PublishedAddress>>,
     /// Named mutexes.
     pub(crate) mutexes: NamedMutexes,
     /// Valuetypes that can be received.
@@ -76,6 +79,7 @@ impl Shared {
             threads,
             enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),
             scheduling,
+            published: OnceLock::new(),
             mutexes: NamedMutexes::default(),
             values: ValueRegistry::default(),
             in_place_only: AtomicBool::new(false),

@@ -40,7 +40,12 @@ const EXCEPTIONS: [(&str, &str); 2] = [("client/", "Orb"), ("server/", "Orb")];
 /// Parameter that takes the whole ORB, and the maximum number of lines with this parameter, which may only fall. Most
 /// functions need a part of the ORB.
 const WHOLE: &str = "orb: &Orb";
-const WHOLES: usize = 34;
+const WHOLES: usize = 30;
+
+/// Folder in which lines with this parameter are not counted: the threads that serve requests pass the ORB on to the
+/// upcall. What they work on, the state of the server half, takes no ORB, and the check of import cycles keeps it below
+/// these threads.
+const THREADS: &str = "server/";
 
 /// Checks all files of the crate, the number of functions that take the whole ORB, and that each exception is needed
 /// and explained.
@@ -52,8 +57,10 @@ pub(super) fn check(workspace: &Path, files: &[String]) -> Vec<Finding> {
     for file in files.iter().filter(|file| file.starts_with(ROOT)) {
         findings.extend(check_file(file, &read(file), &exported, &mut used));
     }
-    let of_crate = files.iter().filter(|file| file.starts_with(ROOT));
-    findings.extend(check_wholes(of_crate.map(|file| wholes(&read(file))).sum()));
+    let counted =
+        |file: &&String| file.strip_prefix(ROOT).is_some_and(|within| !within.starts_with(THREADS));
+    let counted = files.iter().filter(counted);
+    findings.extend(check_wholes(counted.map(|file| wholes(&read(file))).sum()));
     let page = read(PAGE);
     for (place, name) in EXCEPTIONS {
         let explained = |line: &str| {
@@ -118,7 +125,8 @@ fn wholes(text: &str) -> usize {
 
 fn check_wholes(lines: usize) -> Option<Finding> {
     let what = format!(
-        "{lines} lines have `{WHOLE}`, and may be {WHOLES}: take `&Shared`, `&Options` or what is needed of a half"
+        "{lines} lines outside of `{THREADS}` have `{WHOLE}`, and may be {WHOLES}: take `&Shared`, `&Options` or what is \
+         needed of a half"
     );
     (lines > WHOLES).then(|| Finding::error(ROOT, None, what))
 }

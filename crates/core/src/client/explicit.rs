@@ -12,7 +12,7 @@ use super::link::ClientLink;
 use super::reach::{self, Reached, Untried};
 use super::reply_meaning::one_more;
 use super::selection::{Selection, class_of};
-use super::{Multiplexed, Round, Timing, shared};
+use super::{Round, Timing, shared};
 use crate::error::{Attempt, raise};
 use crate::policy::{Effective, PolicyType};
 use crate::reference::{Op, Route};
@@ -65,7 +65,7 @@ fn share_all(reference: &Ref, attempts: &mut Vec<Attempt>) -> Result<(), SystemE
         }
         let profiles: Vec<_> = untried.in_order().map(|at| &route.profiles[at]).collect();
         if !profiles.is_empty() {
-            Multiplexed::first_of(orb.both_ends(), &profiles, 1, selection, timing, attempts)?;
+            shared::first_of(orb, &profiles, 1, selection, timing, attempts)?;
         }
     }
     Ok(())

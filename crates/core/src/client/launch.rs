@@ -14,7 +14,7 @@ use super::reach::Untried;
 use super::reply_meaning::one_more;
 use super::selection::{Ranks, Selection};
 use super::slot::CallSlot;
-use super::{Args, Reply, Timing, local};
+use super::{Args, Reply, Timing, local, shared};
 use crate::Ref;
 use crate::conn::Mailbox;
 use crate::error::raise;
@@ -280,14 +280,7 @@ impl Launch<'_> {
         let best = ranks.of(untried[0]);
         let alike = untried.iter().take_while(|at| ranks.of(**at) == best);
         let alike = alike.count();
-        match Multiplexed::first_of(
-            orb.both_ends(),
-            &profiles,
-            alike,
-            selection,
-            self.timing,
-            attempts,
-        ) {
+        match shared::first_of(orb, &profiles, alike, selection, self.timing, attempts) {
             Ok(found) => {
                 if found.opened {
                     route.answered(untried[found.place], &untried[..found.place]);

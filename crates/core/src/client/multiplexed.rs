@@ -1,6 +1,6 @@
-//! Connections that many calls share: how they are opened, and how requests are sent over them.
+//! Connections that many calls share: how requests are sent over them.
 //!
-//! `replies.rs` delivers the answers; `receive.rs` and `leader.rs` read them.
+//! `shared.rs` opens them, `replies.rs` delivers the answers; `receive.rs` and `leader.rs` read them.
 
 use std::io;
 use std::sync::{Arc, Weak};
@@ -11,10 +11,8 @@ use oxorb_giop::{Inbox, RequestIds, Response, Told};
 use oxorb_object::{
     CompletionStatus, ServiceContexts, SystemException, SystemExceptionKind, minor,
 };
-use oxorb_sys::thread::Purpose;
-use oxorb_transport::{Address, Link, Oversized, PeerId, Unanswered, WriteError};
+use oxorb_transport::{Link, Oversized, PeerId, Unanswered, WriteError};
 
-use super::both_ends::BothEnds;
 use super::buffers::{put_buffer, take_buffer};
 use super::cancelling::CANCEL_LIMIT;
 use super::draft::{Draft, First};
@@ -22,7 +20,6 @@ use super::given_up::GivenUp;
 use super::level::Level;
 use super::link::exception_of;
 use super::replies::{AnswerResult, Outstanding, Replies, Waiter};
-use super::selection::{self, Selection};
 use super::slot::CallSlot;
 use super::writer::{self, Left, Writers};
 use super::{Args, Peer, Timing, leader};
@@ -31,8 +28,9 @@ use crate::conn::{
     Calls, CancelWatch, ConnectionEnd, MAX_OFFERS, NestedCall, Offer, Turn, watch_for_cancel,
     write_message_within,
 };
-use crate::error::{Attempt, failure, raise};
+use crate::error::{failure, raise};
 use crate::reference::RouteProfile;
+use crate::shared::Shared;
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -68,15 +66,6 @@ pub(crate) struct Multiplexed {
     longest: Option<Duration>,
 }
 
-/// Connection to one of several profiles.
-pub(crate) struct FoundConnection {
-    /// Index of the profile among those that were given.
-    pub(super) place: usize,
-    pub(super) over: Arc<Multiplexed>,
-    /// Whether no connection of those profiles was open, and this one answered first.
-    pub(super) opened: bool,
-}
-
 /// Call that forwards a request over a shared connection, and ends when that request is cancelled.
 struct SharedCall {
     over: Arc<Multiplexed>,
@@ -87,11 +76,10 @@ struct SharedCall {
 
 /// State of a connection that carries requests both ways. A connection thread of the server reads it.
 struct BothWays {
-    orb: Weak<dyn BothEnds>,
+    /// State of the ORB whose addresses this side announces; `None` if the other side opened the connection.
+    announces: Option<Arc<Shared>>,
     /// Turn to write, which is needed because replies of this side are written, too.
     turn: Arc<Turn>,
-    /// Whether this side opened the connection and announces its addresses.
-    opened_here: bool,
     /// Level of the calls that the connection carries. `None` for all levels, because there is no other connection to a
     /// client.
     level: Option<Option<Level>>,
@@ -105,88 +93,6 @@ struct BothWays {
 }
 
 impl Multiplexed {
-    /// Returns the connection to the server of a profile; opens it if necessary.
-    pub(crate) fn of(
-        orb: &Arc<impl BothEnds>,
-        profile: &RouteProfile,
-        selection: Option<&Selection>,
-        timing: Timing,
-        attempts: &mut Vec<Attempt>,
-    ) -> Result<Arc<Multiplexed>, SystemException> {
-        let first = Multiplexed::first_of(orb, &[profile], 1, selection, timing, attempts);
-        first.map(|found| found.over)
-    }
-
-    /// Returns the connection to the first of several profiles that has one open, or else to the first that answers.
-    /// Open connections count for the first `alike` profiles only: the others are less preferred.
-    pub(crate) fn first_of(
-        orb: &Arc<impl BothEnds>,
-        profiles: &[&RouteProfile],
-        alike: usize,
-        selection: Option<&Selection>,
-        timing: Timing,
-        attempts: &mut Vec<Attempt>,
-    ) -> Result<FoundConnection, SystemException> {
-        let level = Level::of(selection);
-        let offers = orb.offers_bidirectional();
-        let open = |(at, profile): (usize, &&RouteProfile)| {
-            let peer = profile.remote();
-            // The server needs a connection for its callbacks, so a connection that carries only calls does not
-            // suffice.
-            let enough =
-                !(offers && peer.may_call_back()) || peer.shared.both_ways.usable().is_some();
-            let open = enough.then(|| Multiplexed::open_to(peer, level));
-            Some(FoundConnection { place: at, over: open??, opened: false })
-        };
-        if let Some(open) = profiles[..alike].iter().enumerate().find_map(open) {
-            return Ok(open);
-        }
-        // Connecting may take long, so no lock is held for which another caller would wait.
-        let peers: Vec<&Arc<Peer>> = profiles.iter().map(|profile| profile.remote()).collect();
-        let (won, link, _) = Peer::connect_first(&peers, timing, attempts, None)?;
-        selection::shape_shared(selection, profiles[won], &*link);
-        let over = Multiplexed::share(orb, peers[won], level, link)?;
-        Ok(FoundConnection { place: won, over, opened: true })
-    }
-
-    /// Shares `link`, unless another thread has shared a connection first.
-    fn share(
-        orb: &Arc<impl BothEnds>,
-        peer: &Arc<Peer>,
-        level: Option<Level>,
-        link: Arc<dyn Link>,
-    ) -> Result<Arc<Multiplexed>, SystemException> {
-        if orb.offers_bidirectional() && peer.may_call_back() {
-            let current = peer.shared.both_ways.change();
-            match current.usable() {
-                Some(open) if open.takes(level) => {
-                    link.close();
-                    return Ok(open);
-                }
-                Some(_) => {}
-                None => {
-                    let opened = Multiplexed::open_both_ways(orb, peer, level, link)?;
-                    current.set(Some(Arc::clone(&opened)));
-                    return Ok(opened);
-                }
-            }
-        }
-        let current = peer.shared.of(level).multiplexed.change();
-        if let Some(open) = current.usable() {
-            link.close();
-            return Ok(open);
-        }
-        let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, RequestIds::OF_OPENER));
-        let reader = Arc::clone(&opened);
-        let inbox = peer.inbox();
-        let priority = level.and_then(Level::priority);
-        peer.threads()
-            .spawn(Purpose::Reader, "oxorb-reader", priority, move || reader.read(inbox))
-            .map_err(|_| raise::NO_THREAD)?;
-        current.set(Some(Arc::clone(&opened)));
-        Ok(opened)
-    }
-
     /// Returns the connection of `peer` for calls of a level, if there is one that accepts calls.
     pub(crate) fn open_to(peer: &Peer, level: Option<Level>) -> Option<Arc<Multiplexed>> {
         let both_ways = peer.shared.both_ways.usable();
@@ -204,32 +110,30 @@ impl Multiplexed {
         of.is_none_or(|of| of == level)
     }
 
-    fn open_both_ways(
-        orb: &Arc<impl BothEnds>,
+    /// Makes a connection that this side opened, and over which requests may also arrive. `announces`: state of the ORB
+    /// that serves them.
+    pub(super) fn opened_both_ways(
+        announces: &Arc<Shared>,
         peer: &Arc<Peer>,
         level: Option<Level>,
         link: Arc<dyn Link>,
-    ) -> Result<Arc<Multiplexed>, SystemException> {
-        let turn = Arc::<Turn>::default();
-        let opened = Arc::new(Multiplexed {
+        turn: Arc<Turn>,
+    ) -> Multiplexed {
+        Multiplexed {
             both_ways: Some(BothWays {
-                orb: Arc::downgrade(orb) as _,
-                turn: Arc::clone(&turn),
-                opened_here: true,
+                announces: Some(Arc::clone(announces)),
+                turn,
                 level: Some(level),
                 provide_reader: None,
                 offer: Mutex::default(),
                 offers: AtomicU32::new(0),
             }),
-            ..Multiplexed::new(Arc::downgrade(peer), Arc::clone(&link), RequestIds::OF_OPENER)
-        });
-        Arc::clone(orb).serve_both_ways(link, turn, Arc::clone(&opened) as Arc<dyn Calls>)?;
-        Ok(opened)
+            ..Multiplexed::new(Arc::downgrade(peer), link, RequestIds::OF_OPENER)
+        }
     }
 
     /// Returns the connection for calls to a client, over the link that the client opened and offers.
     pub(crate) fn accepted(
-        orb: &Arc<impl BothEnds>,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
         provide_reader: Option<Box<dyn Fn() + Send + Sync>>,
@@ -237,9 +141,8 @@ impl Multiplexed {
         // This side uses odd request ids, because the even ones belong to the side that opened the connection.
         let mut accepted = Multiplexed::new(Weak::new(), link, RequestIds::OF_ACCEPTOR);
         accepted.both_ways = Some(BothWays {
-            orb: Arc::downgrade(orb) as _,
+            announces: None,
             turn,
-            opened_here: false,
             level: None,
             provide_reader,
             offer: Mutex::default(),
@@ -273,7 +176,7 @@ impl Multiplexed {
     /// Sends calls to `peer` over this connection from now on; returns false if another connection to the peer is in
     /// use. A new connection from the same remote host replaces the earlier one, which may be dead unnoticed. A client
     /// on this host is identified by its process, so another process has to wait for the end of the earlier connection.
-    pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
+    pub(super) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
         let current = peer.shared.both_ways.change();
         if !self.may_replace(current.usable().as_ref()) {
             return false;
@@ -298,10 +201,45 @@ impl Multiplexed {
         })
     }
 
-    /// Returns the peers at an address, for calls over a connection that carries requests both ways.
-    fn peers_at(&self, address: &Address) -> Vec<Arc<Peer>> {
-        let orb = self.both_ways.as_ref().and_then(|both| both.orb.upgrade());
-        orb.map(|orb| orb.peers_at(address)).unwrap_or_default()
+    /// Reports whether the client's last offer had the same contexts.
+    pub(crate) fn has_offer(&self, contexts: &ServiceContexts<'_>) -> bool {
+        let known = |both: &BothWays| {
+            let offer = both.offer.lock();
+            offer.as_ref().is_some_and(|offer| offer.is(contexts))
+        };
+        self.both_ways.as_ref().is_some_and(known)
+    }
+
+    /// Records an offer of the client; returns false if the client has made too many different ones ([`MAX_OFFERS`]).
+    pub(crate) fn set_offer(&self, offer: Offer) -> bool {
+        let Some(both) = &self.both_ways else {
+            return false;
+        };
+        let mut known = both.offer.lock();
+        // The lock also protects the count of offers, because two threads may serve requests of the connection.
+        let made = both.offers.load(Ordering::Relaxed);
+        let takes = made < MAX_OFFERS;
+        if takes {
+            both.offers.store(made + 1, Ordering::Relaxed);
+            *known = Some(Arc::new(offer));
+        }
+        takes
+    }
+
+    /// Reports whether calls to an address, whose peers are these, may use this connection, because no other connection
+    /// is in use for the address.
+    pub(crate) fn may_lead_to(self: &Arc<Self>, peers: &[Arc<Peer>]) -> bool {
+        peers.iter().any(|peer| {
+            let current = peer.shared.both_ways.change();
+            self.may_replace(current.usable().as_ref())
+        })
+    }
+
+    /// Makes calls to an address, whose peers are these, use this connection from now on; returns false if another
+    /// connection is in use for the address.
+    pub(crate) fn lead_to(self: &Arc<Self>, peers: &[Arc<Peer>]) -> bool {
+        // `count` calls `serves` for every peer, whereas `any` would stop at the first that returns true.
+        peers.iter().filter(|peer| self.serves(peer)).count() > 0
     }
 
     /// Sends the request of an asynchronous call; the reader of the connection completes its slot.
@@ -621,10 +559,12 @@ impl Multiplexed {
 
     /// Returns the offer to be made over the connection, if this side opened the connection and already listens.
     fn offer(&self) -> Option<Arc<Offer>> {
-        let both = self.both_ways.as_ref().filter(|both| both.opened_here)?;
+        let both = self.both_ways.as_ref()?;
+        let shared = both.announces.as_ref()?;
         let mut offer = both.offer.lock();
         if offer.is_none() {
-            *offer = both.orb.upgrade()?.offer(&*self.link).map(Arc::new);
+            let published = shared.published.get()?;
+            *offer = Some(Arc::new(Offer::to(&*self.link, published)));
         }
         offer.clone()
     }
@@ -710,42 +650,6 @@ impl Calls for Multiplexed {
 
     fn end(&self, ended: ConnectionEnd) {
         self.end(self.told(&ended));
-    }
-
-    fn has_offer(&self, contexts: &ServiceContexts<'_>) -> bool {
-        let known = |both: &BothWays| {
-            let offer = both.offer.lock();
-            offer.as_ref().is_some_and(|offer| offer.is(contexts))
-        };
-        self.both_ways.as_ref().is_some_and(known)
-    }
-
-    fn set_offer(&self, offer: Offer) -> bool {
-        let Some(both) = &self.both_ways else {
-            return false;
-        };
-        let mut known = both.offer.lock();
-        // The lock also protects the count of offers, because two threads may serve requests of the connection.
-        let made = both.offers.load(Ordering::Relaxed);
-        let takes = made < MAX_OFFERS;
-        if takes {
-            both.offers.store(made + 1, Ordering::Relaxed);
-            *known = Some(Arc::new(offer));
-        }
-        takes
-    }
-
-    fn may_lead_to(self: Arc<Self>, address: &Address) -> bool {
-        self.peers_at(address).iter().any(|peer| {
-            let current = peer.shared.both_ways.change();
-            self.may_replace(current.usable().as_ref())
-        })
-    }
-
-    fn lead_to(self: Arc<Self>, address: &Address) -> bool {
-        let peers = self.peers_at(address);
-        // `count` calls `serves` for every peer, whereas `any` would stop at the first that returns true.
-        peers.iter().filter(|peer| self.serves(peer)).count() > 0
     }
 }
 

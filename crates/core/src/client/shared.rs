@@ -4,22 +4,34 @@
 use std::sync::Arc;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{Response, Told};
+use oxorb_giop::{RequestIds, Response, Told};
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, Version};
+use oxorb_sys::thread::Purpose;
+use oxorb_transport::Link;
 
 use super::call::too_large_there;
 use super::draft::{Addressee, Draft, First};
 use super::level::Level;
-use super::selection::Selection;
+use super::selection::{self, Selection};
 use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, reach};
+use crate::conn::Turn;
 use crate::error::{Attempt, failure, raise};
 use crate::interceptor::ClientFlow;
 use crate::policy::LocateFirst;
 use crate::reference::RouteProfile;
-use crate::{ClientConnections, Ref};
+use crate::{ClientConnections, Orb, Ref};
 
 /// Maximum number of times that a request which certainly did not run is sent.
 const TRIES: u32 = 3;
+
+/// Connection to one of several profiles.
+pub(super) struct FoundConnection {
+    /// Index of the profile among those that were given.
+    pub(super) place: usize,
+    pub(super) over: Arc<Multiplexed>,
+    /// Whether no connection of those profiles was open, and this one answered first.
+    pub(super) opened: bool,
+}
 
 impl Exchange<'_, '_> {
     /// Sends a request over the connection to `peer` that all calls share. Returns `None` if there is none and this
@@ -162,8 +174,7 @@ fn find(
             return Multiplexed::led(orb.shared(), profile, selection, timing, attempts).map(Some);
         }
         ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => {
-            return Multiplexed::of(orb.both_ends(), profile, selection, timing, attempts)
-                .map(Some);
+            return connection_to(orb, profile, selection, timing, attempts).map(Some);
         }
         // Before GIOP 1.2 a connection carries requests one way only, and a protocol without contexts cannot offer a
         // connection.
@@ -181,7 +192,108 @@ fn find(
         peer.set_both_ways(false);
         return Ok(None);
     }
-    Multiplexed::of(orb.both_ends(), profile, selection, timing, attempts).map(Some)
+    connection_to(orb, profile, selection, timing, attempts).map(Some)
+}
+
+/// Returns the connection to the server of a profile; opens it if necessary.
+fn connection_to(
+    orb: &Orb,
+    profile: &RouteProfile,
+    selection: Option<&Selection>,
+    timing: Timing,
+    attempts: &mut Vec<Attempt>,
+) -> Result<Arc<Multiplexed>, SystemException> {
+    let first = first_of(orb, &[profile], 1, selection, timing, attempts);
+    first.map(|found| found.over)
+}
+
+/// Returns the connection to the first of several profiles that has one open, or else to the first that answers.
+/// Open connections count for the first `alike` profiles only: the others are less preferred.
+pub(super) fn first_of(
+    orb: &Orb,
+    profiles: &[&RouteProfile],
+    alike: usize,
+    selection: Option<&Selection>,
+    timing: Timing,
+    attempts: &mut Vec<Attempt>,
+) -> Result<FoundConnection, SystemException> {
+    let level = Level::of(selection);
+    let offers = orb.offers_bidirectional();
+    let open = |(at, profile): (usize, &&RouteProfile)| {
+        let peer = profile.remote();
+        // The server needs a connection for its callbacks, so a connection that carries only calls does not
+        // suffice.
+        let enough = !(offers && peer.may_call_back()) || peer.shared.both_ways.usable().is_some();
+        let open = enough.then(|| Multiplexed::open_to(peer, level));
+        Some(FoundConnection { place: at, over: open??, opened: false })
+    };
+    if let Some(open) = profiles[..alike].iter().enumerate().find_map(open) {
+        return Ok(open);
+    }
+    // Connecting may take long, so no lock is held for which another caller would wait.
+    let peers: Vec<&Arc<Peer>> = profiles.iter().map(|profile| profile.remote()).collect();
+    let (won, link, _) = Peer::connect_first(&peers, timing, attempts, None)?;
+    selection::shape_shared(selection, profiles[won], &*link);
+    let over = share(orb, peers[won], level, link)?;
+    Ok(FoundConnection { place: won, over, opened: true })
+}
+
+/// Shares `link`, unless another thread has shared a connection first.
+fn share(
+    orb: &Orb,
+    peer: &Arc<Peer>,
+    level: Option<Level>,
+    link: Arc<dyn Link>,
+) -> Result<Arc<Multiplexed>, SystemException> {
+    if orb.offers_bidirectional() && peer.may_call_back() {
+        let current = peer.shared.both_ways.change();
+        match current.usable() {
+            Some(open) if open.takes(level) => {
+                link.close();
+                return Ok(open);
+            }
+            Some(_) => {}
+            None => {
+                let opened = open_both_ways(orb, peer, level, link)?;
+                current.set(Some(Arc::clone(&opened)));
+                return Ok(opened);
+            }
+        }
+    }
+    let current = peer.shared.of(level).multiplexed.change();
+    if let Some(open) = current.usable() {
+        link.close();
+        return Ok(open);
+    }
+    let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, RequestIds::OF_OPENER));
+    let reader = Arc::clone(&opened);
+    let inbox = peer.inbox();
+    let priority = level.and_then(Level::priority);
+    peer.threads()
+        .spawn(Purpose::Reader, "oxorb-reader", priority, move || reader.read(inbox))
+        .map_err(|_| raise::NO_THREAD)?;
+    current.set(Some(Arc::clone(&opened)));
+    Ok(opened)
+}
+
+/// Opens a connection over which requests may also arrive, and has the ORB serve them.
+fn open_both_ways(
+    orb: &Orb,
+    peer: &Arc<Peer>,
+    level: Option<Level>,
+    link: Arc<dyn Link>,
+) -> Result<Arc<Multiplexed>, SystemException> {
+    let turn = Arc::<Turn>::default();
+    let calls = Multiplexed::opened_both_ways(
+        orb.shared(),
+        peer,
+        level,
+        Arc::clone(&link),
+        Arc::clone(&turn),
+    );
+    let opened = Arc::new(calls);
+    orb.serve_both_ways(link, turn, Arc::<Multiplexed>::clone(&opened))?;
+    Ok(opened)
 }
 
 /// Returns the octets that the message would have.

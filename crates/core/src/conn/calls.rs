@@ -1,13 +1,11 @@
 //! Calls of this side over a connection whose requests this side serves, too.
 
-use std::sync::Arc;
+use std::any::Any;
 use std::time::{Duration, Instant};
 
 use oxorb_giop::Inbox;
 
-use super::{ConnectionEnd, Offer};
-use oxorb_object::ServiceContexts;
-use oxorb_transport::Address;
+use super::ConnectionEnd;
 
 /// Largest delay with which the time-out of a call is detected.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
@@ -17,7 +15,7 @@ pub(crate) const TICK: Duration = Duration::from_millis(50);
 pub(crate) const MAX_OFFERS: u32 = 8;
 
 /// Calls of this side over a connection that the server half reads.
-pub(crate) trait Calls: Send + Sync {
+pub(crate) trait Calls: Any + Send + Sync {
     /// Passes the reply that the inbox announces to the call that waits for it.
     ///
     /// # Errors
@@ -33,18 +31,4 @@ pub(crate) trait Calls: Send + Sync {
 
     /// Accepts no more calls, because the connection has ended. Outstanding calls end with the corresponding exception.
     fn end(&self, ended: ConnectionEnd);
-
-    /// Reports whether the client's last offer had the same contexts.
-    fn has_offer(&self, contexts: &ServiceContexts<'_>) -> bool;
-
-    /// Records an offer of the client; returns false if the client has made too many different ones ([`MAX_OFFERS`]).
-    fn set_offer(&self, offer: Offer) -> bool;
-
-    /// Reports whether calls to an address may use this connection, because no other connection is in use for the
-    /// address.
-    fn may_lead_to(self: Arc<Self>, address: &Address) -> bool;
-
-    /// Makes calls to an address use this connection from now on; returns false if another
-    /// connection is in use for the address.
-    fn lead_to(self: Arc<Self>, address: &Address) -> bool;
 }

@@ -1,6 +1,11 @@
 //! A client's offer of its connection for requests of the other side.
 
-use oxorb_object::{IiopEndpoint, Malformed, ServiceContext, ServiceContexts, context_id};
+use oxorb_object::{
+    IiopEndpoint, MAX_LISTEN_ADDRESSES, Malformed, ServiceContext, ServiceContexts, context_id,
+};
+use oxorb_transport::{Link, PeerId};
+
+use crate::reference::PublishedAddress;
 
 /// Largest offer of a client, in octets. Real offers have a few hundred octets.
 pub(crate) const MAX_OFFER: usize = 32 << 10;
@@ -16,6 +21,25 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
+    /// Returns the offer of a connection to a server: those addresses of this ORB that speak GIOP.
+    pub(crate) fn to(server: &dyn Link, published: &[PublishedAddress]) -> Self {
+        // Addresses within this host are useless to a server on another host, which would refuse them.
+        let here = matches!(server.identity(), PeerId::User { .. } | PeerId::Process);
+        let (mut points, mut others) = (Vec::new(), Vec::new());
+        for at in published.iter().filter(|at| at.protocol.messaging().is_none()) {
+            let transport = at.protocol.transport();
+            match transport.listen_point(&at.address) {
+                // A server refuses a protected address that is offered over an unprotected connection.
+                Some(_) if transport.is_secure() && !server.is_protected() => {}
+                Some((host, port)) => points.push(IiopEndpoint { host, port }),
+                None if here => others.push(at.address.to_string()),
+                None => {}
+            }
+        }
+        others.truncate(MAX_LISTEN_ADDRESSES);
+        Self::new(&points, &others)
+    }
+
     /// Returns the offer of a client with these addresses. An empty context is left out, as TAO and omniORB do.
     pub(crate) fn new(points: &[IiopEndpoint], others: &[String]) -> Self {
         let mut offer = Self::default();

@@ -188,16 +188,16 @@ impl Orb {
     }
 
     fn published(&self) -> Result<&[PublishedAddress], SetupError> {
-        if let Some(addresses) = self.inner.server.published.get() {
+        if let Some(addresses) = self.inner.shared.published.get() {
             return Ok(addresses);
         }
         let _one_at_a_time = self.inner.server.opening();
         if self.is_closing() {
             return Err(SetupError::ShutDown);
         }
-        if self.inner.server.published.get().is_none() {
+        if self.inner.shared.published.get().is_none() {
             let wanted = self.options().endpoints()?;
-            self.server().start_modules(self.shared())?;
+            self.start_modules()?;
             let lane = || Lane::of_orb(self);
             let open = self.inner.server.listeners.open(self, &wanted, lane)?;
             let (mut addresses, mut own) = (Vec::new(), Vec::new());
@@ -211,9 +211,9 @@ impl Orb {
                 }
             }
             let _ = self.inner.server.own_places.set(own);
-            let _ = self.inner.server.published.set(addresses);
+            let _ = self.inner.shared.published.set(addresses);
         }
-        Ok(self.inner.server.published.get().expect("set above"))
+        Ok(self.inner.shared.published.get().expect("set above"))
     }
 }
 

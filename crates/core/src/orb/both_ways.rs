@@ -16,25 +16,21 @@
 //! that they are the client's. Over TLS a host and port also stand for an address of TLS, if the client's certificate
 //! names the host.
 
+use std::any::Any;
 use std::sync::Arc;
 
-use oxorb_object::{IiopEndpoint, MAX_LISTEN_ADDRESSES, ServiceContexts, SystemException};
+use oxorb_object::{IiopEndpoint, ServiceContexts, SystemException};
 use oxorb_transport::{Address, Link, PeerId};
 
-use super::{Inner, Orb};
+use super::Orb;
 use crate::Incident;
-use crate::client::{BothEnds, Multiplexed, Peer};
+use crate::client::{Multiplexed, Peer};
 use crate::conn::{Calls, MAX_OFFER, MAX_OFFERS, Offer, Turn};
 use crate::error::raise;
 use crate::reference::OwnAddress;
-use crate::server::{self, Caller, Keeper};
+use crate::server::{self, Caller};
 
 impl Orb {
-    /// Returns the ORB as connections that carry requests both ways see it.
-    pub(crate) fn both_ends(&self) -> &Arc<impl BothEnds> {
-        &self.inner
-    }
-
     /// Evaluates a client's offer of its connection, made with a request to the object of `key`.
     #[cold]
     pub(crate) fn consider_offer(
@@ -47,7 +43,7 @@ impl Orb {
             return;
         }
         let (link, status) = (Arc::clone(caller.link), Arc::clone(&caller.common.status));
-        let calls = status.calls().cloned();
+        let calls = status.calls().and_then(multiplexed);
         if calls.as_ref().is_some_and(|calls| calls.has_offer(contexts)) {
             return;
         }
@@ -78,11 +74,10 @@ impl Orb {
             Err(violation) => return refuse(caller, violation.to_string()),
         };
         let calls = calls.unwrap_or_else(|| {
-            let keeper: Arc<dyn Keeper> = Arc::<Inner>::clone(&self.inner);
             let turn = Arc::clone(status.turns());
             // The threads of a lane that read a connection may wait for answers themselves.
             let provide_reader = caller.lane().map(|(lane, id)| {
-                let orb = Arc::downgrade(&keeper);
+                let orb = self.downgrade();
                 let provide = move || {
                     if let Some((lane, orb)) = lane.upgrade().zip(orb.upgrade()) {
                         lane.awaits_answer(&orb, id);
@@ -90,9 +85,8 @@ impl Orb {
                 };
                 Box::new(provide) as Box<dyn Fn() + Send + Sync>
             });
-            let calls: Arc<dyn Calls> =
-                Multiplexed::accepted(self.both_ends(), Arc::clone(&link), turn, provide_reader);
-            status.use_both_ways(Arc::clone(&calls));
+            let calls = Multiplexed::accepted(Arc::clone(&link), turn, provide_reader);
+            status.use_both_ways(Arc::<Multiplexed>::clone(&calls));
             calls
         });
         if !calls.set_offer(offer) {
@@ -153,19 +147,19 @@ impl Orb {
 
     /// Directs calls for the addresses of one place to the connection of `calls`, unless the addresses are this ORB's
     /// own or another client's. Returns the place, for messages.
-    fn lead_to(&self, calls: &Arc<dyn Calls>, offered: &[Address]) -> Result<String, String> {
+    fn lead_to(&self, calls: &Arc<Multiplexed>, offered: &[Address]) -> Result<String, String> {
         let mut place = String::new();
         // All addresses are checked before calls to any of them are directed to this connection.
         for address in offered {
             let ours = !matches!(self.own_address(address), OwnAddress::No);
             address.for_people().clone_into(&mut place);
-            if ours || !Arc::clone(calls).may_lead_to(address) {
+            if ours || !calls.may_lead_to(&self.giop_peers(address)) {
                 return Err(format!(
                     "{place}: this address belongs to this ORB or to another connection"
                 ));
             }
         }
-        let led = |address: &&Address| Arc::clone(calls).lead_to(address);
+        let led = |address: &&Address| calls.lead_to(&self.giop_peers(address));
         match offered.iter().filter(led).count() {
             // Since the check, another client has claimed all of the addresses.
             0 => Err(format!("{place}: this address belongs to this ORB or to another connection")),
@@ -181,57 +175,41 @@ impl Orb {
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {
         self.adapter()?.bidirectional(key)
     }
-}
 
-impl BothEnds for Inner {
-    fn offers_bidirectional(&self) -> bool {
-        self.client.offers_bidirectional()
+    /// Returns the peers that speak GIOP at an address.
+    fn giop_peers(&self, address: &Address) -> Vec<Arc<Peer>> {
+        match self.options().protocols.giop_to(address) {
+            Some(protocol) => self.client().peers_at(self.shared(), protocol, address),
+            None => Vec::new(),
+        }
     }
 
-    fn serve_both_ways(
-        self: Arc<Self>,
+    /// Serves the requests that arrive over a connection which this side opened for `calls`.
+    ///
+    /// # Errors
+    /// The system refuses a thread, or the ORB was shut down.
+    pub(crate) fn serve_both_ways(
+        &self,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
         calls: Arc<dyn Calls>,
     ) -> Result<(), SystemException> {
-        let admitted = self.server.registry.join(&link);
+        let admitted = self.registry().join(&link);
         let admitted = admitted.ok_or(raise::ORB_SHUT_DOWN)?;
         let id = admitted.id;
         // The reading thread sets the time limit of reads. The time limit of writes is that of a server, because
         // replies are written, too.
-        let _ = link.set_write_timeout(Some(self.shared.options.stall_timeout));
-        let _ = link.apply(&self.shared.options.connection());
-        let orb = Orb { inner: self };
-        server::start_both_ways(&orb, admitted, link, turn, calls).map_err(|_| {
-            orb.registry().remove(id);
+        let _ = link.set_write_timeout(Some(self.options().stall_timeout));
+        let _ = link.apply(&self.options().connection());
+        server::start_both_ways(self, admitted, link, turn, calls).map_err(|_| {
+            self.registry().remove(id);
             raise::NO_THREAD
         })
     }
+}
 
-    fn offer(&self, to: &dyn Link) -> Option<Offer> {
-        // Addresses within this host are useless to a server on another host, which would refuse them.
-        let here = matches!(to.identity(), PeerId::User { .. } | PeerId::Process);
-        let (mut points, mut others) = (Vec::new(), Vec::new());
-        let addresses = self.server.published.get()?.iter();
-        for at in addresses.filter(|at| at.protocol.messaging().is_none()) {
-            let transport = at.protocol.transport();
-            match transport.listen_point(&at.address) {
-                // A server refuses a protected address that is offered over an unprotected connection; see
-                // `verified_points`.
-                Some(_) if transport.is_secure() && !to.is_protected() => {}
-                Some((host, port)) => points.push(IiopEndpoint { host, port }),
-                None if here => others.push(at.address.to_string()),
-                None => {}
-            }
-        }
-        others.truncate(MAX_LISTEN_ADDRESSES);
-        Some(Offer::new(&points, &others))
-    }
-
-    fn peers_at(&self, address: &Address) -> Vec<Arc<Peer>> {
-        match self.shared.options.protocols.giop_to(address) {
-            Some(protocol) => self.client.peers_at(&self.shared, protocol, address),
-            None => Vec::new(),
-        }
-    }
+/// Returns the connection that carries these calls, as the client half knows it.
+fn multiplexed(calls: &Arc<dyn Calls>) -> Option<Arc<Multiplexed>> {
+    let any: Arc<dyn Any + Send + Sync> = Arc::<dyn Calls>::clone(calls);
+    any.downcast().ok()
 }

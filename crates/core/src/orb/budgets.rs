@@ -1,8 +1,15 @@
 //! Budgets of an ORB.
 
-use crate::{Budget, BudgetOf, BudgetUse, Orb, Ref};
+use crate::{Budget, BudgetOf, BudgetUse, Described, Orb, Ref};
 
 impl Orb {
+    /// Passes the description of a key's object to `look`, if the object is active.
+    pub(crate) fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
+        if let Some(adapter) = self.adapter() {
+            adapter.describe(key, look);
+        }
+    }
+
     /// Sets or changes the budget of an operation, an object, a POA or a client; a change keeps the use counted so far.
     /// Returns false, and changes nothing, if the ORB has no budgets (`-ORBBudgets 1`,
     /// [`RealTime::budgets`](crate::RealTime::budgets)) or has 4096 of them already. Takes locks and allocates;

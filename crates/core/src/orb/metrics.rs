@@ -36,7 +36,7 @@ impl Orb {
             collocated: self.inner.local_calls.load(Ordering::Relaxed),
             threads: shared.threads.registry().counts().into_iter().collect(),
             lanes: server.lane_states(),
-            modules: server.modules().map(|modules| modules.counts()).unwrap_or_default(),
+            modules: self.modules().map(|modules| modules.counts()).unwrap_or_default(),
             operations: self.measurements().unwrap_or_default(),
             budgets: shared.budgets.as_ref().map(|ledger| ledger.sums()).unwrap_or_default(),
         };

@@ -6,7 +6,6 @@ mod admission;
 mod both_ways;
 mod budgets;
 mod exit_hooks;
-mod hosting;
 mod initial;
 mod life;
 mod metrics;
@@ -78,10 +77,15 @@ pub struct Orb {
 pub struct WeakOrb(Weak<Inner>);
 
 struct Inner {
-    shared: Shared,
+    /// Configuration, as in `shared`, but one access nearer for requests.
+    options: Arc<Options>,
+    /// State that both halves use.
+    shared: Arc<Shared>,
     interceptors: Arc<Interceptors>,
-    client: ClientSide,
-    server: ServerSide,
+    client: Arc<ClientSide>,
+    server: Arc<ServerSide>,
+    /// Dispatching modules of the run-time scheduler; started before the first connection is accepted.
+    modules: OnceLock<Option<DispatchingModules>>,
     /// Adapter that finds servants, once it is set.
     adapter: OnceLock<Arc<dyn Adapter>>,
     initial: Mutex<HashMap<String, Ref>>,
@@ -120,14 +124,16 @@ impl Orb {
         }
         oxorb_cdr::on_large_buffer(crate::server::encodes);
         let ignored = options.ignored.clone();
-        let shared = Shared::new(options);
+        let shared = Arc::new(Shared::new(options));
         if let Some(meter) = &shared.meter {
             interceptors.set_meter(meter);
         }
         let orb = Orb {
             inner: Arc::new(Inner {
-                client: ClientSide::new(&shared),
-                server: ServerSide::default(),
+                options: Arc::clone(&shared.options),
+                client: Arc::new(ClientSide::new(&shared)),
+                server: Arc::new(ServerSide::new(&shared)),
+                modules: OnceLock::new(),
                 adapter: OnceLock::new(),
                 shared,
                 interceptors: Arc::new(interceptors),
@@ -153,7 +159,7 @@ impl Orb {
 
     /// Returns the configuration.
     pub fn options(&self) -> &Options {
-        &self.inner.shared.options
+        &self.inner.options
     }
 
     /// Returns the interceptors with which the ORB was made.
@@ -196,21 +202,21 @@ impl Orb {
         &self.inner.shared.threads
     }
 
-    /// Returns the parts that both halves of the ORB share.
+    /// Returns the state that both halves of the ORB use.
     #[inline]
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.inner.shared
     }
 
     /// Returns the client half.
     #[inline]
-    pub(crate) fn client(&self) -> &ClientSide {
+    pub(crate) fn client(&self) -> &Arc<ClientSide> {
         &self.inner.client
     }
 
     /// Returns the server half.
     #[inline]
-    pub(crate) fn server(&self) -> &ServerSide {
+    pub(crate) fn server(&self) -> &Arc<ServerSide> {
         &self.inner.server
     }
 
@@ -278,7 +284,7 @@ impl Orb {
     /// Returns the run-time scheduler's dispatching modules, if any.
     #[inline]
     pub(crate) fn modules(&self) -> Option<&DispatchingModules> {
-        self.server().modules()
+        self.inner.modules.get()?.as_ref()
     }
 
     pub(crate) fn pools(&self) -> &Pools {
@@ -313,7 +319,7 @@ impl WeakOrb {
 impl fmt::Debug for Orb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Orb")
-            .field("published", &self.server().published.get())
+            .field("published", &self.shared().published.get())
             .field("closing", &self.is_closing())
             .finish()
     }

@@ -1,8 +1,19 @@
 //! The run-time scheduler of an ORB.
 
-use crate::{CallsBetween, Measurement, Orb, Scheduled, Servant};
+use crate::server::DispatchingModules;
+use crate::{CallsBetween, Measurement, Orb, Scheduled, Servant, SetupError};
 
 impl Orb {
+    /// Starts the dispatching modules, if not started yet.
+    pub(super) fn start_modules(&self) -> Result<(), SetupError> {
+        if self.inner.modules.get().is_none() {
+            let started = DispatchingModules::start(self.shared()).map_err(SetupError::Threads)?;
+            // If another thread was faster, the modules that this thread started end unused.
+            let _ = self.inner.modules.set(started);
+        }
+        Ok(())
+    }
+
     /// Returns the rows of the run-time scheduler's table for the operations of a servant; `None` if it has none, or
     /// there is no table. For the object adapter, when an object is activated: takes time in proportion to the table,
     /// and allocates.

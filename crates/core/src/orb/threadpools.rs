@@ -43,7 +43,7 @@ impl Orb {
             return Err(SetupError::ShutDown.into());
         }
         self.shared().lock_memory();
-        self.server().start_modules(self.shared())?;
+        self.start_modules()?;
         let pool = self.pools().create(self, plan)?;
         // The acceptors start after the lanes, so that they know the priorities of these.
         if self.options().realtime.lanes_on_one_port

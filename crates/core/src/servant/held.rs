@@ -37,10 +37,12 @@ impl Held<'_> {
         match self.answer {
             Ok(CollocatedReply::Nothing(_)) => {}
             Ok(CollocatedReply::Reply(message)) => self.sink.send_whole(message),
-            Ok(CollocatedReply::Later(ref mailbox)) => match self.sink.defer(self.id, self.wire) {
-                Some(deferred) => mailbox.send_on(Box::new(deferred)),
-                None => return self.fail(raise::NO_WAY_BACK),
-            },
+            Ok(CollocatedReply::Later(ref mailbox)) => {
+                match self.sink.defer(self.orb.server(), self.id, self.wire) {
+                    Some(deferred) => mailbox.send_on(Box::new(deferred)),
+                    None => return self.fail(raise::NO_WAY_BACK),
+                }
+            }
             Err(panic) => panic::resume_unwind(panic),
         }
         Outcome::new()
@@ -201,8 +203,8 @@ impl<'r> Upcall<'r> {
                 self.sink.send_whole(message)
             }
             CollocatedReply::Later(mailbox) if self.arrived.request.response.expected() => {
-                let id = self.arrived.request.id;
-                match self.sink.defer(id, self.arrived.frame.wire()) {
+                let (side, id) = (self.arrived.orb.server(), self.arrived.request.id);
+                match self.sink.defer(side, id, self.arrived.frame.wire()) {
                     Some(deferred) => mailbox.send_on(Box::new(deferred)),
                     None => return self.fail(raise::NO_WAY_BACK),
                 }

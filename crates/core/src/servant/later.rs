@@ -107,7 +107,7 @@ impl Upcall<'_> {
         };
         let deferred = match waits {
             false => None,
-            true => match self.sink.defer(request.id, frame.wire()) {
+            true => match self.sink.defer(orb.server(), request.id, frame.wire()) {
                 None => return self.fail(raise::NO_WAY_BACK),
                 deferred => deferred,
             },

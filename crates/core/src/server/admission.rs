@@ -6,46 +6,17 @@
 //! serve other clients, so lanes refuse such a request at once. Oneways, and operations with short replies, wait only
 //! once unread replies reach the limit.
 
-use std::sync::Arc;
-
 use oxorb_giop::{MessageType, Request, Response};
 
-use super::client::Client;
 use super::connection::{Connection, PAUSE};
 use super::connection_owner::ConnectionOwner;
-use super::large_replies;
-use super::reply_memory::{self, ReplyMemory};
+use super::reply_memory::{self, Expected, ReplyMemory};
 use super::session::SessionStep;
 use crate::Incident;
 use crate::error::raise;
 use crate::shared::Shared;
 use crate::threads::clock;
 use crate::threads::sync::thread;
-
-/// Reservation for the large reply of one request.
-pub(super) struct Expected {
-    client: Arc<Client>,
-    /// Operation, as a hash of [`large_replies::hash`].
-    operation: u32,
-    memory: Option<ReplyMemory>,
-}
-
-impl Expected {
-    /// Records the size of the reply, and returns the reservation to the sender of the reply.
-    pub(super) fn came(mut self, octets: usize) -> Option<ReplyMemory> {
-        reply_memory::remember(&self.client, self.operation, octets);
-        self.memory.take()
-    }
-}
-
-impl Drop for Expected {
-    /// Records that the reply was small, so that the next reply of the operation is expected to be smaller.
-    fn drop(&mut self) {
-        if self.memory.is_some() {
-            reply_memory::remember(&self.client, self.operation, 0);
-        }
-    }
-}
 
 /// Result of an attempt to reserve for a request's reply.
 enum Room {
@@ -103,7 +74,7 @@ impl Connection {
         if request.response == Response::None {
             return Room::Found(None);
         }
-        let operation = hash(&request);
+        let operation = reply_memory::operation(&request);
         let octets = client.share.large.expected(operation);
         let limit = shared.options.max_reply_octets_per_client;
         if octets == 0 {
@@ -114,13 +85,7 @@ impl Connection {
         }
         match ReplyMemory::expect(client, octets, &shared.options) {
             None => Room::None,
-            memory => Room::Found(Some(Expected { client: Arc::clone(client), operation, memory })),
+            memory => Room::Found(Some(Expected::new(client, operation, memory))),
         }
     }
-}
-
-/// Returns a hash of the object key and operation of a request.
-pub(super) fn hash(request: &Request<'_>) -> u32 {
-    let key = request.target.object_key().unwrap_or_default();
-    large_replies::hash(key, request.operation.as_bytes())
 }

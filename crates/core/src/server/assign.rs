@@ -13,24 +13,24 @@
 //! cancellation, replies in the other direction. A request keeps a share of its connection, and the last holder of a
 //! share closes the connection.
 
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use oxorb_giop::{Message, MessageType, Request, caller_priority};
 use oxorb_object::{SystemException, Urgency};
 use oxorb_rt::Priority;
 
+use super::assigned::{AssignedRequest, LaneWork};
 use super::connection::Connection;
 use super::connection_owner::ConnectionOwner;
 use super::dropping::Dropping;
-use super::host::{Host, Keeper};
 use super::lane::Lane;
 use super::modules::{DispatchingModules, Due};
-use super::queue::Queue;
-use super::serving_context::{ServingContext, serving};
+use super::serve::serving;
+use super::serving_context::ServingContext;
 use super::session::{Caller, SessionStep, is_stream};
 use crate::Arriving;
 use crate::Incident;
+use crate::Orb;
 use crate::Serving;
 use crate::conn::Offer;
 use crate::error::raise;
@@ -38,25 +38,10 @@ use crate::scheduler::budget::BudgetedRequest;
 use crate::shared::Shared;
 use crate::threads::sync::atomic::Ordering;
 
-/// Work in a lane's queue.
-pub(super) enum LaneWork {
-    /// Connection whose next request was read.
-    Connection(Connection),
-    Request(AssignedRequest),
-}
-
-/// Request taken off its connection. If dropped unserved, it is rejected with TRANSIENT.
-pub(super) struct AssignedRequest {
-    orb: Arc<dyn Keeper>,
-    connection: Connection,
-    pub(super) dropping: Dropping,
-    served: bool,
-}
-
 /// Serves the message that the inbox announces, or assigns it to another thread.
 #[cold]
 pub(super) fn assign(
-    orb: &impl Host,
+    orb: &Orb,
     owner: &ConnectionOwner,
     context: &ServingContext,
     connection: &mut Connection,
@@ -71,21 +56,15 @@ pub(super) fn assign(
     {
         return refuse(orb.shared(), connection, exception);
     }
-    let (picked, dropping) = match assigned {
-        Assigned::Lane { picked, dropping, .. } => (picked, dropping),
-        Assigned::Module(..) => (false, Dropping::default()),
-    };
-    let detached = AssignedRequest {
-        orb: orb.keeper(),
-        connection: connection.detach(orb.options(), picked),
-        dropping,
-        served: false,
-    };
     match assigned {
-        Assigned::Lane { lane, octets, urgency, .. } => {
-            lane.take_over(orb, detached, octets, urgency)
+        Assigned::Lane { lane, picked, octets, urgency, dropping } => {
+            let detached = connection.detach(orb.options(), picked);
+            let request = AssignedRequest::new(Arc::clone(orb.server()), detached, dropping);
+            lane.take_over(orb, request, octets, urgency);
         }
-        Assigned::Module(modules, due) => modules.dispatch(orb.shared(), detached, due),
+        Assigned::Module(modules, due) => {
+            modules.dispatch(orb, connection.detach(orb.options(), false), due);
+        }
     }
     SessionStep::Message
 }
@@ -106,7 +85,7 @@ enum Assigned<'o> {
 
 /// Chooses the threads for a request; `None` for the thread that read it.
 fn assigned<'o>(
-    orb: &'o impl Host,
+    orb: &'o Orb,
     owner: &ConnectionOwner,
     context: &ServingContext,
     connection: &mut Connection,
@@ -169,7 +148,7 @@ fn assigned<'o>(
 /// TRANSIENT: the threadpool was destroyed, or as many requests of the connection as may run at one time are in other
 /// threads. One client thus does not fill the queue of a lane.
 fn other_lane(
-    orb: &impl Host,
+    orb: &Orb,
     owner: &ConnectionOwner,
     caller: &Caller<'_>,
     request: &Request<'_>,
@@ -188,12 +167,12 @@ fn other_lane(
     if caller.common.status.kept() >= options.max_requests_per_connection {
         return Err(raise::REQUESTS_BUFFERED);
     }
-    orb.lane_named(name).map(Some).ok_or(raise::NO_SERVING_THREAD)
+    orb.pools().named(name).map(Some).ok_or(raise::NO_SERVING_THREAD)
 }
 
 /// Returns the lane that serves a request because the request is beyond its budget.
 fn demoted(
-    orb: &impl Host,
+    orb: &Orb,
     owner: &ConnectionOwner,
     context: &ServingContext,
     caller: &Caller<'_>,
@@ -216,10 +195,10 @@ fn demoted(
 }
 
 /// Returns the lane that an application's filter chooses; `None` if no filter chooses one.
-fn pick(orb: &impl Host, request: &Arriving<'_>) -> Result<Option<Arc<Lane>>, SystemException> {
+fn pick(orb: &Orb, request: &Arriving<'_>) -> Result<Option<Arc<Lane>>, SystemException> {
     match orb.options().thread_filters.pick(request) {
         None => Ok(None),
-        Some(picked) => match orb.lane(picked) {
+        Some(picked) => match orb.pools().lane(picked) {
             None => Err(raise::NO_SERVING_THREAD),
             lane => Ok(lane),
         },
@@ -229,7 +208,7 @@ fn pick(orb: &impl Host, request: &Arriving<'_>) -> Result<Option<Arc<Lane>>, Sy
 /// Applies the data about its connection that a request carries. Later requests depend on these data, even if they are
 /// served first.
 pub(super) fn see_to_connection(
-    orb: &impl Host,
+    orb: &Orb,
     caller: &mut Caller<'_>,
     request: &Request<'_>,
     key: &[u8],
@@ -261,7 +240,7 @@ impl Connection {
     /// is not a request.
     pub(super) fn next_detached(
         &mut self,
-        orb: &impl Host,
+        orb: &Orb,
         owner: &ConnectionOwner,
     ) -> Option<AssignedRequest> {
         let most = orb.options().max_requests_per_connection;
@@ -293,120 +272,23 @@ impl Connection {
             }
             Some(connection.detach(orb.options(), false))
         });
-        Some(AssignedRequest {
-            orb: orb.keeper(),
-            connection: connection.0?,
-            dropping: Dropping::default(),
-            served: false,
-        })
+        let side = Arc::clone(orb.server());
+        Some(AssignedRequest::new(side, connection.0?, Dropping::default()))
     }
 }
 
 impl AssignedRequest {
-    /// Returns the state that neither half of its ORB owns.
-    pub(super) fn shared(&self) -> &Shared {
-        self.orb.shared()
-    }
-
-    /// Answers the request with an exception.
-    pub(super) fn refuse(mut self, exception: SystemException) {
-        self.served = true;
-        let AssignedRequest { orb, connection, .. } = &mut self;
-        connection.refuse_detached(orb.shared(), exception);
-    }
-
-    /// Adds the request to the queue, in the capacity reserved for it.
-    pub(super) fn wait_in(self, queue: &Queue<LaneWork>, octets: usize, urgency: Option<Urgency>) {
-        match self.dropping.gives_way {
-            true => queue.push_yielding(LaneWork::Request(self), octets, urgency),
-            false => queue.push(LaneWork::Request(self), octets, urgency),
-        }
-    }
-
-    /// Drops a oneway.
-    #[cold]
-    fn give_up(self, why: &str) {
-        let shared = self.orb.shared();
-        let peer = || self.connection.link.peer();
-        shared.note(Incident::OnewayDropped, peer, || why.to_owned());
-        // `refuse` releases the resources of the request, and sends no answer to a oneway.
-        self.refuse(raise::REQUESTS_BUFFERED);
-    }
-
     /// Serves the request in the calling thread, which serves this ORB.
-    pub(super) fn serve(self, orb: &impl Host, owner: &ConnectionOwner) {
+    pub(super) fn serve(self, orb: &Orb, owner: &ConnectionOwner) {
         self.serve_by(|_, connection| connection.serve_detached(orb, owner));
-    }
-
-    /// Serves the request in a calling thread that holds no ORB.
-    pub(super) fn serve_alone(self, owner: &ConnectionOwner) {
-        self.serve_by(|orb, connection| Arc::clone(orb).serve_detached(connection, owner));
-    }
-
-    fn serve_by(mut self, serve: impl FnOnce(&Arc<dyn Keeper>, &mut Connection)) {
-        if self.dropping.is_over() {
-            return self.give_up("it waited longer than oneways of its class may wait");
-        }
-        let AssignedRequest { orb, connection, .. } = &mut self;
-        // A panic outside of a servant is a fault of the ORB. It costs this request, but not the thread.
-        let served = panic::catch_unwind(AssertUnwindSafe(|| serve(orb, connection)));
-        self.served = served.is_ok();
-    }
-}
-
-impl Drop for AssignedRequest {
-    fn drop(&mut self) {
-        let AssignedRequest { orb, connection, served, .. } = self;
-        if !*served {
-            connection.refuse_detached(orb.shared(), raise::NO_SERVING_THREAD);
-        }
-        let registry = orb.registry();
-        if registry.leave_answered(&connection.common.status) {
-            connection.close(&**orb);
-            registry.remove(connection.id);
-        }
-    }
-}
-
-impl ConnectionOwner {
-    /// Returns the lane if its requests are served by threads other than the one that reads them.
-    pub(super) fn assigns(&self) -> Option<&Arc<Lane>> {
-        match self {
-            ConnectionOwner::Lane(lane) if lane.plan.serving != Serving::Reader => Some(lane),
-            ConnectionOwner::Lane(_) | ConnectionOwner::Thread(_) => None,
-        }
     }
 }
 
 impl Lane {
-    /// Reserves capacity for one more request; drops oneways that give way if the queue is full.
-    pub(super) fn make_room(&self, octets: usize) -> Result<(), SystemException> {
-        match (&self.queue, self.plan.serving) {
-            (Some(queue), _) => loop {
-                if queue.reserve(octets) {
-                    return Ok(());
-                }
-                // `displace` takes only oneways out of the queue.
-                let Some(LaneWork::Request(oneway)) = queue.displace(octets) else {
-                    return Err(raise::REQUESTS_BUFFERED);
-                };
-                oneway.give_up("it was dropped for another request, because the queue is full");
-            },
-            (None, Serving::ThreadPerRequest) => {
-                let limit = self.plan.static_threads;
-                let one_more = |threads| (threads < limit).then_some(threads + 1);
-                let (set, get) = (Ordering::SeqCst, Ordering::SeqCst);
-                let room = self.dynamic.fetch_update(set, get, one_more);
-                room.map(drop).map_err(|_| raise::NO_SERVING_THREAD)
-            }
-            (None, _) => Err(raise::NO_SERVING_THREAD),
-        }
-    }
-
     /// Assigns a request, whose capacity [is reserved](Self::make_room), to a thread of the lane.
     fn take_over(
         self: &Arc<Self>,
-        orb: &impl Host,
+        orb: &Orb,
         request: AssignedRequest,
         octets: usize,
         urgency: Option<Urgency>,
@@ -429,19 +311,19 @@ impl Lane {
     }
 
     /// Runs a worker thread of the lane: serves requests from the lane's queue.
-    pub(super) fn work_queue(self: &Arc<Self>, orb: &impl Host) {
+    pub(super) fn work_queue(self: &Arc<Self>, orb: &Orb) {
         let owner = ConnectionOwner::Lane(Arc::clone(self));
         while let Some(queue) = &self.queue {
             match queue.wait(super::lane::TICK) {
                 Some(work) => self.serve_work(orb, &owner, work),
-                None if queue.has_ended() || self.is_over(orb) => return,
+                None if queue.has_ended() || self.is_over(orb.server()) => return,
                 None => {}
             }
         }
     }
 
     /// Serves work from the queue.
-    pub(super) fn serve_work(&self, orb: &impl Host, owner: &ConnectionOwner, work: LaneWork) {
+    pub(super) fn serve_work(&self, orb: &Orb, owner: &ConnectionOwner, work: LaneWork) {
         match work {
             LaneWork::Connection(connection) => self.serve_own(orb, owner, connection),
             LaneWork::Request(request) => request.serve(orb, owner),

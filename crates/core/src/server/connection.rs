@@ -1,4 +1,4 @@
-//! Connections of clients: octets in, answered messages out.
+//! Connections of clients, and what their threads need of them. `serve.rs` serves their requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,24 +7,19 @@ use oxorb_giop::{Header, Inbox, Message, Request, Response, Wire};
 use oxorb_object::{SystemException, Urgency, Version};
 use oxorb_transport::Link;
 
-use super::assign::assign;
-use super::connection_owner::ConnectionOwner;
+use super::Sink;
 use super::dropping::Dropping;
-use super::gather::Gather;
-use super::host::{Host, Parts};
 use super::intake::Intake;
 use super::lane::serving_lane;
 use super::lane_memory::{BufferPair, Memory};
 use super::registry::AdmittedConnection;
-use super::reply_memory;
 use super::serving_context::{self, ServingContext};
-use super::session::{Caller, Session, SessionStep, refuse};
-use super::status::{ConnectionOrigin, Status};
+use super::session::{Caller, Session};
+use super::side::ServerSide;
+use super::status::Status;
 use super::threadpool::{DropRules, QueueOrder};
-use super::{Sink, per_connection};
 use crate::conn::{self, Calls, ConnectionEnd, Event, LinkReceiver, Turn, Wait};
 use crate::policy::LargePayloads;
-use crate::probe::{self, Stage};
 use crate::shared::Shared;
 use crate::threads::clock;
 use crate::threads::sync::thread;
@@ -40,16 +35,16 @@ pub(crate) struct Connection {
     pub(super) session: Session,
     pub(super) common: ConnectionShared,
     /// Version of the last message, which the client certainly supports.
-    version: Version,
+    pub(super) version: Version,
     pub(super) intake: Intake,
     /// Whether the connection has been silent for a while; the registry records since when.
-    silent: bool,
+    pub(super) silent: bool,
     /// Whether the lane's reactor reports input of the connection.
     pub(super) armed: bool,
     /// Whether this is one request taken off its connection, which reads nothing.
     detached: bool,
     /// Reason for the end of the connection.
-    over: ConnectionEnd,
+    pub(super) over: ConnectionEnd,
     /// Lane memory that its buffers belong to.
     memory: Option<Arc<Memory>>,
 }
@@ -65,25 +60,8 @@ pub(crate) struct ConnectionShared {
     pub(crate) payloads: LargePayloads,
 }
 
-/// Number of reads from a connection before other connections get a turn, if there are any and no
-/// other thread serves them.
-const TURN: usize = 4;
-
 /// Time between two checks of a thread that must not read, or run a request.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
-
-/// Reason why [`Connection::serve`] returned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ServingEnd {
-    /// Silence: no input arrived within the read timeout.
-    Idle,
-    /// The connection must not be read for a while.
-    Throttled,
-    /// The connection has ended, in order or not.
-    Ended,
-    /// Takeover by another thread.
-    HandedOver,
-}
 
 /// Result of [`Connection::read_ahead`].
 pub(super) enum Ahead {
@@ -160,23 +138,6 @@ impl Connection {
         }
     }
 
-    /// Permits other threads to take the connection over while a request runs; the connection then
-    /// belongs to `home`.
-    pub(super) fn can_be_taken_over(&self, orb: &impl Host, owner: &ConnectionOwner) {
-        if orb.options().max_requests_per_connection > 1 {
-            let watched = owner.watched_lane(orb.shared());
-            self.common.status.set_origin(ConnectionOrigin {
-                pool: self.common.pool,
-                owner: owner.downgrade(),
-                watched: watched.map(Arc::downgrade),
-            });
-            match watched {
-                Some(lane) => lane.takeover.start(orb, Some(Arc::clone(lane))),
-                None => orb.takeover().start(orb, None),
-            }
-        }
-    }
-
     /// Returns the connection with buffers of a lane.
     pub(super) fn with_buffers(self, buffers: BufferPair) -> Connection {
         let mut intake = Intake::of(self.common.status.client.as_ref());
@@ -191,7 +152,7 @@ impl Connection {
     }
 
     /// Takes over octets that were read from the link before the connection had a thread.
-    pub(super) fn received(&mut self, orb: &impl Parts, octets: &[u8]) {
+    pub(super) fn received(&mut self, side: &ServerSide, octets: &[u8]) {
         let mut rest = octets;
         while !rest.is_empty() {
             let (buffer, room) = self.inbox.room();
@@ -200,7 +161,7 @@ impl Connection {
             rest = later;
         }
         if !octets.is_empty() {
-            self.came(orb, octets.len());
+            self.came(side, octets.len());
         }
     }
 
@@ -209,140 +170,6 @@ impl Connection {
         if let Some(memory) = self.memory {
             memory.put([self.inbox.into_buffer(), self.sink.take_memory()]);
         }
-    }
-
-    /// Serves requests until none arrives within the link's read timeout or, while `may_wait` returns false, until
-    /// there is no input or the connection has used up its turn.
-    pub(crate) fn serve(
-        &mut self,
-        orb: &impl Host,
-        owner: &ConnectionOwner,
-        may_wait: impl Fn() -> bool,
-    ) -> ServingEnd {
-        let serve = |context: &ServingContext, connection: &mut Connection| {
-            connection.serve_within(context, orb, owner, may_wait)
-        };
-        let (served, handed_over) = serving_context::serving(orb, owner, self, serve);
-        if handed_over {
-            return ServingEnd::HandedOver;
-        }
-        match served {
-            Ok(served) => {
-                if served == ServingEnd::Idle {
-                    self.falls_silent(orb, owner);
-                }
-                served
-            }
-            Err(over) => {
-                self.over = over;
-                self.ended(orb.is_closing());
-                ServingEnd::Ended
-            }
-        }
-    }
-
-    fn serve_within(
-        &mut self,
-        context: &ServingContext,
-        orb: &impl Host,
-        owner: &ConnectionOwner,
-        may_wait: impl Fn() -> bool,
-    ) -> Result<ServingEnd, ConnectionEnd> {
-        let mut reads = 0;
-        // True if the last read returned all available input.
-        let mut drained = false;
-        let mut gather = Gather::default();
-        loop {
-            let (mut waits, mut paused) = (true, false);
-            let mut receiver = LinkReceiver { link: &*self.link, inbox: &mut self.inbox };
-            let (intake, status) = (&mut self.intake, &self.common.status);
-            let event = receiver.next(|inbox| {
-                if orb.is_closing() {
-                    return Err(ConnectionEnd::Here);
-                }
-                if !intake.may_read(orb, &*self.link, status, inbox)? {
-                    paused = true;
-                    return Ok(Wait::Not);
-                }
-                waits = may_wait();
-                if waits {
-                    gather.before_read();
-                    return Ok(Wait::Limited);
-                }
-                // A read ends before octets that can be lent, so unused space in the buffer does not mean that there is
-                // no more input.
-                let ends = drained && !(inbox.borrows().is_some() && self.link.lender().is_some());
-                // The reactor does not report octets that the link has already read, so they are taken now.
-                let has_had_its_turn = ends || (reads >= TURN && !self.link.pending());
-                Ok(if has_had_its_turn { Wait::Not } else { Wait::Now })
-            });
-            match event {
-                Ok(Event::Message) => {
-                    self.version = self.inbox.frame().header.version;
-                    match self.serve_message(context, orb, owner) {
-                        SessionStep::Message => {
-                            gather.served(context.assigns.get() || self.sink.answered());
-                        }
-                        SessionStep::Close => return Err(ConnectionEnd::Here),
-                        SessionStep::Reply => self.complete()?,
-                        SessionStep::Over(kind) => return Err(ConnectionEnd::by(kind)),
-                    }
-                    if orb.is_closing() {
-                        return Err(ConnectionEnd::Here);
-                    }
-                }
-                Ok(Event::Octets { octets, all }) => {
-                    probe::stamp(Stage::RequestArrived);
-                    reads += 1;
-                    drained = if waits { drained } else { !all };
-                    gather.read(all);
-                    self.came(orb, octets);
-                }
-                Ok(Event::Silence) if !paused => return Ok(ServingEnd::Idle),
-                Ok(Event::Silence) if matches!(owner, ConnectionOwner::Lane(_)) => {
-                    return Ok(ServingEnd::Throttled);
-                }
-                Ok(Event::Silence) => match self.intake.paused_until {
-                    0 => thread::sleep(PAUSE),
-                    until => {
-                        let left = until.saturating_sub(clock::monotonic_nanoseconds());
-                        thread::sleep(Duration::from_nanos(left).min(PAUSE));
-                    }
-                },
-                Ok(Event::Interrupted) => {}
-                Err(ended) => {
-                    if let ConnectionEnd::Malformed(violation) = &ended {
-                        let peer = || self.link.peer();
-                        orb.shared().note(Incident::of(violation), peer, || violation.to_string());
-                        refuse(violation, self.wire(), &mut self.sink);
-                    }
-                    return Err(ended);
-                }
-            }
-        }
-    }
-
-    /// Serves the message that the inbox announces, or assigns it to another thread.
-    #[inline(always)]
-    fn serve_message(
-        &mut self,
-        context: &ServingContext,
-        orb: &impl Host,
-        owner: &ConnectionOwner,
-    ) -> SessionStep {
-        let large = reply_memory::any();
-        if large && let Err(refused) = self.admit(orb.shared(), owner) {
-            self.sink.expect(None);
-            return refused;
-        }
-        let next = match context.assigns.get() {
-            true => assign(orb, owner, context, self),
-            false => self.run(orb, context),
-        };
-        if large {
-            self.sink.expect(None);
-        }
-        next
     }
 
     /// Returns the parts of the connection that serving the announced message needs.
@@ -375,7 +202,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`ConnectionEnd::Malformed`] if the reply cannot be decoded.
-    fn complete(&mut self) -> Result<(), ConnectionEnd> {
+    pub(super) fn complete(&mut self) -> Result<(), ConnectionEnd> {
         match self.common.status.calls().cloned() {
             Some(calls) => calls.complete(&mut self.inbox),
             None => Ok(()),
@@ -399,18 +226,6 @@ impl Connection {
         self.detached
     }
 
-    /// Serves the request that was taken off its connection.
-    pub(crate) fn serve_detached(&mut self, orb: &impl Host, owner: &ConnectionOwner) {
-        serving_context::serving(orb, owner, self, |context, connection| {
-            // The request was announced when it was read. The reader decides whether the connection stays open, so the
-            // result is ignored.
-            connection.run(orb, context);
-        });
-        if self.sink.broken() {
-            self.link.close();
-        }
-    }
-
     /// Answers the detached request with an exception.
     pub(super) fn refuse_detached(&mut self, shared: &Shared, exception: SystemException) {
         let turn = self.common.status.turn().cloned();
@@ -426,15 +241,15 @@ impl Connection {
     }
 
     /// Returns the wire format that the client certainly supports.
-    fn wire(&self) -> Wire {
+    pub(super) fn wire(&self) -> Wire {
         self.common.status.wire(self.version)
     }
 
     /// Reads at most once, and reports whether the next message is complete; serves nothing.
-    pub(super) fn read_ahead(&mut self, orb: &impl Parts) -> Ahead {
-        self.look_ahead(orb).unwrap_or_else(|over| {
+    pub(super) fn read_ahead(&mut self, side: &ServerSide) -> Ahead {
+        self.look_ahead(side).unwrap_or_else(|over| {
             self.over = over;
-            self.ended(orb.is_closing());
+            self.ended(side.is_closing());
             Ahead::End
         })
     }
@@ -455,7 +270,7 @@ impl Connection {
         }
     }
 
-    fn look_ahead(&mut self, orb: &impl Parts) -> Result<Ahead, ConnectionEnd> {
+    fn look_ahead(&mut self, side: &ServerSide) -> Result<Ahead, ConnectionEnd> {
         if let Some(header) = self.inbox.peek() {
             return Ok(Ahead::Message(header.ok()));
         }
@@ -463,14 +278,14 @@ impl Connection {
         let (intake, status) = (&mut self.intake, &self.common.status);
         let mut may_read = true;
         let event = receiver.next(|inbox| {
-            may_read = intake.may_read(orb, &*self.link, status, inbox)?;
+            may_read = intake.may_read(side, &*self.link, status, inbox)?;
             Ok(if may_read { Wait::Now } else { Wait::Not })
         })?;
         let Event::Octets { octets, .. } = event else {
             let waits = if may_read { Ahead::Nothing } else { Ahead::Throttled };
             return Ok(waits);
         };
-        self.came(orb, octets);
+        self.came(side, octets);
         Ok(match self.inbox.peek() {
             Some(header) => Ahead::Message(header.ok()),
             None => Ahead::Nothing,
@@ -503,17 +318,17 @@ impl Connection {
 
     /// Reports whether a waiting connection has to be closed: it stalls within a message, or has
     /// been idle for too long. To be called periodically while it waits.
-    pub(crate) fn is_overdue(&mut self, orb: &impl Parts) -> bool {
+    pub(crate) fn is_overdue(&mut self, side: &ServerSide) -> bool {
         let Connection { intake, link, common, inbox, .. } = self;
-        if intake.has_stalled(orb, &**link, &common.status, inbox) {
+        if intake.has_stalled(side, &**link, &common.status, inbox) {
             return true;
         }
         if let Some(calls) = self.common.status.calls() {
-            calls.expire(clock::now(), Some(orb.options().stall_timeout));
+            calls.expire(clock::now(), Some(side.options().stall_timeout));
         }
-        let idle = orb.registry().is_overdue(&self.common.status, orb.options().idle_timeout);
+        let idle = side.registry.is_overdue(&self.common.status, side.options().idle_timeout);
         if idle {
-            orb.shared().note(Incident::IdleClosed, || self.link.peer(), String::new);
+            side.shared.note(Incident::IdleClosed, || self.link.peer(), String::new);
         }
         idle
     }
@@ -546,37 +361,25 @@ impl Connection {
 
     /// Records received octets.
     #[inline]
-    fn came(&mut self, orb: &impl Parts, octets: usize) {
+    pub(super) fn came(&mut self, side: &ServerSide, octets: usize) {
         self.intake.came(octets);
         if std::mem::take(&mut self.silent) {
-            self.wakes(orb);
+            self.wakes(side);
         }
     }
 
     /// Records the end of a silence.
-    fn wakes(&self, orb: &impl Parts) {
+    fn wakes(&self, side: &ServerSide) {
         self.common.status.wakes();
         match self.common.status.watched_lane() {
             Some(lane) => lane.takeover.wakes(),
-            None => orb.takeover().wakes(),
-        }
-    }
-
-    fn falls_silent(&mut self, orb: &impl Parts, owner: &ConnectionOwner) {
-        if !self.silent && !self.inbox.mid_message() {
-            self.silent = true;
-            // The connection's own thread has already waited for a complete tick.
-            let waited = match owner {
-                ConnectionOwner::Thread(_) => self.tick(per_connection::tick(orb.options())),
-                ConnectionOwner::Lane(_) => Duration::ZERO,
-            };
-            orb.registry().idles(&self.common.status, waited);
+            None => side.takeover.wakes(),
         }
     }
 
     /// Notifies all threads that wait for the connection that it has ended. `closing` if the ORB ends, which stops the
     /// reading of all connections.
-    fn ended(&mut self, closing: bool) {
+    pub(super) fn ended(&mut self, closing: bool) {
         let told = self.common.status.was_told_to_end();
         if let Some(turn) = self.common.status.turn() {
             let has_left = matches!(
@@ -593,12 +396,21 @@ impl Connection {
 
     /// Closes the connection, for the last thread that served it. If the ORB ends or the server
     /// wants the connection back, the client is notified that nothing it sent since was run.
-    pub(crate) fn close(&mut self, orb: &(impl Parts + ?Sized)) {
-        if orb.is_closing() || self.common.status.was_told_to_end() {
+    pub(super) fn close(&mut self, side: &ServerSide) {
+        if side.is_closing() || self.common.status.was_told_to_end() {
             let wire = self.wire();
             self.sink.part(wire);
         }
-        self.ended(orb.is_closing());
+        self.ended(side.is_closing());
         self.link.close();
+    }
+
+    /// Releases a thread's share of the connection; the last share closes it.
+    pub(super) fn leave(mut self, side: &ServerSide) {
+        if self.common.status.leave() {
+            self.close(side);
+            side.registry.remove(self.id);
+        }
+        self.give_back_buffers();
     }
 }

@@ -4,9 +4,9 @@ use std::sync::{Arc, Weak};
 
 use super::connection::Connection;
 use super::followers::Followers;
-use super::host::Host;
 use super::lane::Lane;
-use super::per_connection;
+use super::side::ServerSide;
+use crate::Serving;
 use crate::reference::LaneOf;
 use crate::shared::Shared;
 
@@ -71,38 +71,32 @@ impl ConnectionOwner {
         }
     }
 
+    /// Returns the lane if its requests are served by threads other than the one that reads them.
+    pub(super) fn assigns(&self) -> Option<&Arc<Lane>> {
+        match self {
+            ConnectionOwner::Lane(lane) if lane.plan.serving != Serving::Reader => Some(lane),
+            ConnectionOwner::Lane(_) | ConnectionOwner::Thread(_) => None,
+        }
+    }
+
     /// Returns the lane whose own thread watches for takeovers; `None` if the ORB's thread does.
     pub(super) fn watched_lane(&self, shared: &Shared) -> Option<&Arc<Lane>> {
         self.lane().filter(|lane| lane.priority().is_some() && shared.scheduling.is_real_time())
     }
 
-    /// Reserves a thread that could read a connection, if there is one; the connection is then
-    /// [handed on](Self::hand_on), or the thread [released](Self::release_thread).
-    pub(super) fn reserve_thread(&self, orb: &impl Host) -> bool {
-        match self {
-            ConnectionOwner::Thread(None) => {
-                orb.followers().reserve(|| per_connection::start_follower(orb))
-            }
-            ConnectionOwner::Thread(Some(lane)) => {
-                lane.followers.reserve(|| lane.start_follower(orb))
-            }
-            ConnectionOwner::Lane(lane) => lane.has_follower(),
-        }
-    }
-
     /// Releases the reserved thread.
-    pub(super) fn release_thread(&self, orb: &impl Host) {
-        if let Some(followers) = self.followers(orb) {
+    pub(super) fn release_thread(&self, side: &ServerSide) {
+        if let Some(followers) = self.followers(side) {
             followers.release();
         }
     }
 
     /// Hands the connection to the reserved thread.
-    pub(super) fn hand_on(&self, orb: &impl Host, connection: Connection) {
+    pub(super) fn hand_on(&self, side: &ServerSide, connection: Connection) {
         match self {
             ConnectionOwner::Lane(lane) => lane.give(connection),
             ConnectionOwner::Thread(_) => {
-                if let Some(followers) = self.followers(orb) {
+                if let Some(followers) = self.followers(side) {
                     followers.give(connection);
                 }
             }
@@ -110,9 +104,12 @@ impl ConnectionOwner {
     }
 
     /// Returns the followers that take over connections with their own threads.
-    pub(super) fn followers<'h>(&'h self, orb: &'h impl Host) -> Option<&'h Followers<Connection>> {
+    pub(super) fn followers<'h>(
+        &'h self,
+        side: &'h ServerSide,
+    ) -> Option<&'h Followers<Connection>> {
         match self {
-            ConnectionOwner::Thread(None) => Some(orb.followers()),
+            ConnectionOwner::Thread(None) => Some(&side.followers),
             ConnectionOwner::Thread(Some(lane)) => Some(&lane.followers),
             ConnectionOwner::Lane(_) => None,
         }

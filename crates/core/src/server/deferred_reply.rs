@@ -8,7 +8,7 @@ use oxorb_transport::Link;
 use super::Sink;
 use super::client::Client;
 use super::connection::ConnectionShared;
-use super::host::Keeper;
+use super::side::ServerSide;
 use crate::conn::{CollocatedReply, ConnectionEnd, Mailbox, ReplyForwarder, Turn};
 
 /// Destination of a later answer.
@@ -20,7 +20,7 @@ pub(crate) enum DeferredReply {
 /// Share of the connection of a request. While it exists the connection is not closed in order, so that neither client
 /// nor shutdown abandons the answer.
 pub(crate) struct OverLink {
-    pub(super) orb: Arc<dyn Keeper>,
+    pub(super) side: Arc<ServerSide>,
     /// Number of the connection in the registry.
     pub(super) connection: u64,
     /// Id of the request.
@@ -91,13 +91,13 @@ impl Drop for OverLink {
         if let Some(client) = &self.counted {
             client.end();
         }
-        let registry = self.orb.registry();
+        let registry = &self.side.registry;
         let status = &self.common.status;
         if !registry.leave_answered(status) {
             return;
         }
         // The connection has already ended, and only this answer kept it open.
-        if self.orb.is_closing() || status.was_told_to_end() {
+        if self.side.is_closing() || status.was_told_to_end() {
             let mut sink = Sink::to_shared(Arc::clone(&self.link), Arc::clone(&self.turn));
             sink.part(self.wire);
         }

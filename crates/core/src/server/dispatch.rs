@@ -12,7 +12,6 @@ use oxorb_object::SystemException;
 
 use super::Sink;
 use super::client::Client;
-use super::host::Host as _;
 use super::session::{Caller, SessionStep, refuse};
 use crate::conn::{CollocatedReply, Offer};
 use crate::error::raise;

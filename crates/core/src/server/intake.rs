@@ -7,9 +7,9 @@ use oxorb_giop::Inbox;
 use oxorb_transport::{LARGE, Link};
 
 use super::client::Client;
-use super::host::Parts;
 use super::reply_memory;
 use super::share::{Claim, ClientLimits, KeptBuffer, SMALL};
+use super::side::ServerSide;
 use super::status::Status;
 use crate::conn::ConnectionEnd;
 use crate::policy::LargePayloads;
@@ -81,7 +81,7 @@ impl Intake {
     #[inline(always)]
     pub(super) fn may_read(
         &mut self,
-        orb: &impl Parts,
+        side: &ServerSide,
         link: &dyn Link,
         status: &Status,
         inbox: &mut Inbox,
@@ -91,13 +91,13 @@ impl Intake {
         if small && free && self.pace.is_none() && !inbox.mid_message() {
             return Ok(true);
         }
-        self.may_read_any(orb, link, status, inbox)
+        self.may_read_any(side, link, status, inbox)
     }
 
     #[inline(never)]
     fn may_read_any(
         &mut self,
-        orb: &impl Parts,
+        side: &ServerSide,
         link: &dyn Link,
         status: &Status,
         inbox: &mut Inbox,
@@ -112,40 +112,40 @@ impl Intake {
             self.gets_on(status);
             self.throttled = false;
             if !self.claim.is_empty() || !self.kept.covers(inbox.spare()) {
-                self.between_large(orb.options(), inbox);
+                self.between_large(side.options(), inbox);
             }
             return Ok(true);
         }
         if inbox.awaited() >= LARGE
-            && (orb.shared().has_in_place_only()
-                || status.payloads(orb.options()) == LargePayloads::InPlaceOnly)
+            && (side.shared.has_in_place_only()
+                || status.payloads(side.options()) == LargePayloads::InPlaceOnly)
         {
             inbox.always_borrow();
         }
-        self.may_read_on(orb, link, status, inbox)
+        self.may_read_on(side, link, status, inbox)
     }
 
     fn may_read_on(
         &mut self,
-        orb: &impl Parts,
+        side: &ServerSide,
         link: &dyn Link,
         status: &Status,
         inbox: &Inbox,
     ) -> Result<bool, ConnectionEnd> {
-        if self.has_stalled(orb, link, status, inbox) {
+        if self.has_stalled(side, link, status, inbox) {
             return Err(ConnectionEnd::Stalled);
         }
         let wanted = inbox.memory().max(inbox.awaited());
         // The memory that the inbox keeps between messages is already counted, so only the rest is claimed.
         let wanted = wanted.saturating_sub(self.kept.octets());
-        if wanted <= SMALL || self.claim.grow(wanted, ClientLimits::of(orb.options())) {
+        if wanted <= SMALL || self.claim.grow(wanted, ClientLimits::of(side.options())) {
             self.throttled = false;
             return Ok(true);
         }
         if !self.throttled {
             self.throttled = true;
             let detail = || format!("a message of {wanted} octets is waiting");
-            orb.shared().note(Incident::TooManyOctets, || link.peer(), detail);
+            side.shared.note(Incident::TooManyOctets, || link.peer(), detail);
         }
         Ok(false)
     }
@@ -168,7 +168,7 @@ impl Intake {
     /// Reports whether an incomplete message has made no progress for `stall_timeout`.
     pub(super) fn has_stalled(
         &mut self,
-        orb: &impl Parts,
+        side: &ServerSide,
         link: &dyn Link,
         status: &Status,
         inbox: &Inbox,
@@ -180,19 +180,19 @@ impl Intake {
         }
         match &mut self.pace {
             Some(pace) if pace.octets < PACE => {
-                let limit = orb.options().stall_timeout;
+                let limit = side.options().stall_timeout;
                 // A throttled connection is not read. Its limit is doubled, so that the messages that block it stall
                 // first.
                 let limit = if self.throttled { 2 * limit } else { limit };
                 let stalled = clock::since(pace.since) >= limit;
                 if stalled {
-                    orb.shared().note(Incident::Stalled, || link.peer(), String::new);
+                    side.shared.note(Incident::Stalled, || link.peer(), String::new);
                 }
                 stalled
             }
             pace => {
                 *pace = Some(Pace { since: clock::now(), octets: 0 });
-                orb.registry().stalls(status);
+                side.registry.stalls(status);
                 false
             }
         }

@@ -1,20 +1,8 @@
-//! Lanes: threads shared by connections. A thread stays with a connection while the connection is busy.
-//!
-//! A lane owns its threads, its reactor and the connections that wait there; the ORB's default pool is one, and each
-//! lane of a threadpool is another. All threads wait at the same reactor, and the kernel wakes one for each connection
-//! with input: it leads, the others follow. The leader reads, serves and writes and, instead of returning to the
-//! reactor after each request, waits for a moment on the connection itself. A request on a busy connection thus costs
-//! one read and one write, as with a thread per connection.
-//!
-//! This applies if [`Serving`] is `Reader`, which with one thread is a single-threaded reactor. Otherwise one thread
-//! reads and others serve (`assign.rs`), or each connection has a thread of its own at the lane's priority.
-//!
-//! `reserve.rs` handles the case that all threads of a lane are busy.
+//! State of a lane: its reactor, the connections that wait there, and its queues. `lane_threads.rs` serves them.
 
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::io;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -23,26 +11,21 @@ use oxorb_sys::poll::Token;
 use oxorb_sys::thread::{Places, Purpose};
 use oxorb_transport::{Link, Properties};
 
-use super::assign::LaneWork;
-use super::connection::{Connection, ServingEnd};
-use super::connection_owner::ConnectionOwner;
+use super::assigned::LaneWork;
+use super::connection::Connection;
 use super::followers::Followers;
 use super::handed_on::{Handed, HandedOn};
-use super::host::{Host, Parts};
 use super::lane_memory::{Memory, MessageBuffers};
-use super::per_connection::{self, leave};
 use super::queue::Queue;
 use super::reactor::{self, Armed, Reactor};
-use super::registry::AdmittedConnection;
 use super::reserve::Reserve;
+use super::side::ServerSide;
 use super::takeover::Takeover;
 use super::threadpool::{DropRules, QueueOrder};
-use crate::Concurrency;
 use crate::Incident;
 use crate::LaneScheduling;
 use crate::ReactorChoice;
 use crate::Serving;
-use crate::conn::place;
 use crate::monitoring::metrics::LaneState;
 use crate::reference::LaneOf;
 use crate::shared::Shared;
@@ -50,16 +33,13 @@ use crate::threads::lock::Mutex;
 use crate::threads::sync::{
     Condvar, MutexGuard,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
-    attributed, thread,
+    attributed,
 };
 use crate::threads::{Confines, clock};
 
 /// Time between two checks of a lane's threads for stalled connections, and for the end of the
 /// lane.
 pub(super) const TICK: Duration = Duration::from_millis(500);
-
-/// Shortest time that a waiting thread of a lane with a short idle time sleeps.
-const SHORTEST_TICK: Duration = Duration::from_millis(10);
 
 /// Configuration of a lane.
 #[derive(Debug, Clone, Default)]
@@ -129,7 +109,7 @@ pub(crate) struct Lane {
     /// Connections that wait at the reactor; a thread removes the one it serves.
     parked: Mutex<HashMap<u64, Connection>>,
     /// Number of parked connections, for threads that do not take the lock.
-    parked_count: AtomicUsize,
+    pub(super) parked_count: AtomicUsize,
     /// Number of threads that wait at the reactor: while there is one, others may stay with their
     /// connections.
     pub(super) waiting: AtomicUsize,
@@ -158,7 +138,7 @@ pub(crate) struct Lane {
     /// Buffers for connections.
     pub(super) memory: Option<Arc<Memory>>,
     /// Names of the lane's connections, for the list of threads.
-    places: Arc<Places>,
+    pub(super) places: Arc<Places>,
     /// Whether the system's refusal of busy polling was reported.
     polls_in_vain: AtomicBool,
     stopping: AtomicBool,
@@ -166,38 +146,7 @@ pub(crate) struct Lane {
     changed: Condvar,
 }
 
-/// Outcome of a wait at a reactor.
-enum WaitResult {
-    Served,
-    Nothing,
-}
-
 impl Lane {
-    /// Returns the default pool of an ORB, whose threads have no priority of their own. `None` if each connection has a
-    /// thread.
-    pub(crate) fn of_orb(orb: &impl Host) -> io::Result<Option<Arc<Lane>>> {
-        let options = orb.options();
-        let concurrency = options.concurrency;
-        let Some((serving, threads)) = concurrency.serving() else {
-            return Ok(None);
-        };
-        let max_octets = options.realtime.max_buffered_octets;
-        let plan = Plan {
-            name: "oxorb-worker".to_owned(),
-            serving,
-            reactor: options.reactor,
-            queue: match concurrency {
-                Concurrency::WorkerPool { queue, .. } => Some((queue, max_octets)),
-                _ => None,
-            },
-            static_threads: threads.max(1),
-            ..Plan::default()
-        };
-        let lane = Arc::new(Lane::new(plan, Reserve::default())?);
-        lane.start(orb)?;
-        Ok(Some(lane))
-    }
-
     /// Returns a lane without threads; [`start`](Self::start) starts them.
     pub(super) fn new(plan: Plan, reserve: Reserve) -> io::Result<Lane> {
         let queue = |(requests, octets)| match plan.order {
@@ -265,65 +214,6 @@ impl Lane {
         }
     }
 
-    /// Starts the static threads.
-    pub(super) fn start(self: &Arc<Self>, orb: &impl Host) -> io::Result<()> {
-        let threads = self.plan.static_threads;
-        let (workers, readers) = match self.plan.serving {
-            Serving::Reader => (0, threads),
-            Serving::Queue => (threads, 1),
-            Serving::ThreadPerRequest => (0, 1),
-            Serving::ThreadPerConnection => (0, 0),
-        };
-        for _ in 0..workers {
-            self.spawn(orb, |lane, orb| lane.work_queue(orb))?;
-        }
-        for _ in 0..readers {
-            self.spawn(orb, |lane, orb| lane.work(orb, None))?;
-        }
-        Ok(())
-    }
-
-    /// Starts one thread of the lane, which counts as alive until `work` returns.
-    pub(super) fn spawn<H: Host>(
-        self: &Arc<Self>,
-        orb: &H,
-        work: impl FnOnce(&Arc<Lane>, &H) + Send + 'static,
-    ) -> io::Result<()> {
-        let purpose = match self.plan.pool {
-            0 => Purpose::Worker,
-            _ => Purpose::Lane,
-        };
-        let mut builder = self.builder(orb.shared(), purpose, &self.plan.name);
-        if let Some(octets) = self.plan.stack_size {
-            builder = builder.stack_size(octets);
-        }
-        if self.plan.serving != Serving::ThreadPerConnection {
-            builder = builder.places(&self.places);
-        }
-        if let LaneScheduling::Reserved(reservation) = self.plan.scheduling {
-            builder = builder.reserve(reservation);
-        }
-        *self.alive() += 1;
-        let alive = Alive(Arc::clone(self));
-        let orb = orb.clone();
-        builder.spawn(move || {
-            let Alive(lane) = &alive;
-            crate::threads::within::mark_server_thread();
-            lane.mark(orb.shared());
-            if let Some(priority) = lane.plan.priority {
-                orb.shared().priorities().enter_lane(priority, lane.plan.scheduling);
-            }
-            if lane.plan.prefault {
-                oxorb_sys::memory::prefault_stack(lane.plan.stack_size.unwrap_or(STACK) / 4);
-            }
-            if let Some(octets) = lane.plan.value_arena {
-                crate::servant::arena::prepare(octets);
-            }
-            work(lane, &orb);
-        })?;
-        Ok(())
-    }
-
     /// Returns a builder of a thread of the lane, with its priority and processor, but without a reservation.
     pub(super) fn builder(
         &self,
@@ -347,7 +237,7 @@ impl Lane {
 
     /// Makes the calling thread the owner of the servants confined to the lane, if it is the lane's
     /// only serving thread.
-    fn confine_here(&self, shared: &Shared) -> Option<Confines> {
+    pub(super) fn confine_here(&self, shared: &Shared) -> Option<Confines> {
         if self.plan.pool == 0 || self.is_one_thread().is_err() {
             return None;
         }
@@ -356,7 +246,7 @@ impl Lane {
     }
 
     /// Records that the calling thread belongs to the lane.
-    fn mark(&self, shared: &Shared) {
+    pub(super) fn mark(&self, shared: &Shared) {
         if self.plan.pool != 0 {
             let lane = LaneOf { pool: self.plan.pool, lane: self.plan.lane };
             SERVING.set(Some((shared.scheduling.number(), lane)));
@@ -375,62 +265,9 @@ impl Lane {
         }
     }
 
-    /// Adopts a new connection, with the octets that were read from it.
-    pub(crate) fn adopt(
-        self: &Arc<Self>,
-        orb: &impl Host,
-        admitted: AdmittedConnection,
-        link: Arc<dyn Link>,
-        octets: &[u8],
-    ) -> io::Result<()> {
-        let id = admitted.id;
-        link.set_read_timeout(Some(orb.options().worker_stay))?;
-        link.set_write_timeout(Some(orb.options().stall_timeout))?;
-        let place = self.places.add(place(link.local()));
-        orb.registry().assign(id, self.plan.pool, place);
-        if self.is_stopping() {
-            return Err(io::ErrorKind::NotConnected.into());
-        }
-        self.steer(orb.shared(), &*link)?;
-        let mut connection =
-            Connection::new(orb.options(), admitted, Arc::clone(&link), Some(self.plan.pool));
-        if let Some(buffers) = self.memory.as_ref().and_then(Memory::take) {
-            connection = connection.with_buffers(buffers);
-        }
-        if self.plan.serving == Serving::ThreadPerConnection {
-            let owner = ConnectionOwner::Thread(Some(Arc::clone(self)));
-            connection.can_be_taken_over(orb, &owner);
-            connection.received(orb, octets);
-            return self.spawn(orb, move |_, orb| {
-                per_connection::begin(orb, &owner, connection);
-            });
-        }
-        if self.plan.serving == Serving::Reader && !self.polls_alone() {
-            connection.can_be_taken_over(orb, &ConnectionOwner::Lane(Arc::clone(self)));
-        }
-        connection.received(orb, octets);
-        // The reactor does not report octets that were already read, so a thread must serve the connection at once.
-        let is_given = link.pending() || !octets.is_empty();
-        connection.armed = !is_given;
-        self.put(connection);
-        // Reports of a connection that is served already would keep a thread busy that polls alone.
-        let armed = if is_given { Armed::Once } else { self.arming() };
-        let added = self.reactor.add(&link, Token(id), armed);
-        if added.is_err()
-            && let Some(connection) = self.take(id)
-        {
-            connection.give_back_buffers();
-        }
-        added?;
-        if is_given && let Some(connection) = self.take(id) {
-            self.give_received(connection, octets.len());
-        }
-        Ok(())
-    }
-
     /// Queues a connection from which `octets` octets were read. In the lane's queue, threads that other lanes lend can
     /// take the connection, too: the reactor, at which they look otherwise, does not report these octets.
-    fn give_received(&self, mut connection: Connection, octets: usize) {
+    pub(super) fn give_received(&self, mut connection: Connection, octets: usize) {
         let is_queued = octets > 0 && self.plan.serving == Serving::Reader;
         match self.queue.as_ref().filter(|_| is_queued) {
             None => self.give(connection),
@@ -445,7 +282,7 @@ impl Lane {
 
     /// Applies the lane's packet properties to a connection. A refusal of busy polling is not an error; it is reported
     /// once for each lane.
-    fn steer(&self, shared: &Shared, link: &dyn Link) -> io::Result<()> {
+    pub(super) fn steer(&self, shared: &Shared, link: &dyn Link) -> io::Result<()> {
         let properties = Properties {
             dscp: self.plan.dscp,
             queue_priority: self.plan.socket_priority,
@@ -475,106 +312,8 @@ impl Lane {
         }
     }
 
-    /// Runs a thread of the lane: serves until the lane or the ORB ends. A dynamic thread, which is idle since `since`,
-    /// also ends after its idle time, unless no other thread waits for requests.
-    pub(super) fn work(self: &Arc<Self>, orb: &impl Host, mut since: Option<Instant>) {
-        let owner = ConnectionOwner::Lane(Arc::clone(self));
-        let _confines = self.confine_here(orb.shared());
-        self.comes_back();
-        let mut stays = true;
-        while stays && !self.is_over(orb) {
-            match self.turn(orb, &owner) {
-                Ok(WaitResult::Served) => since = since.map(|_| clock::now()),
-                Ok(WaitResult::Nothing) if self.is_idle(since) && self.handed_on.is_empty() => {
-                    stays = !self.leaves_to_others();
-                }
-                Ok(WaitResult::Nothing) => {}
-                Err(_) => thread::sleep(TICK),
-            }
-            // The check is also made while the reactor always has reports; otherwise stalled connections would stay
-            // open.
-            if self.is_time_to_look() {
-                self.look_after_parked(orb);
-            } else if self.until_resume().is_some_and(|left| left.is_zero()) {
-                self.resume_paused(orb);
-            }
-        }
-        match stays {
-            true => self.goes(orb),
-            // The wake-up that ended the wait may have been for a request in the queue.
-            false => self.reactor.wake(),
-        }
-        if self.is_over(orb) {
-            self.end_jobs();
-        }
-        if self.is_stopping() {
-            // Each thread that ends wakes the next one, so that all threads end.
-            self.reactor.wake();
-        }
-    }
-
-    fn turn(self: &Arc<Self>, orb: &impl Host, owner: &ConnectionOwner) -> io::Result<WaitResult> {
-        if self.lend_to_queues(orb) {
-            return Ok(WaitResult::Served);
-        }
-        if let Some(handed) = self.handed_on.pop() {
-            self.goes(orb);
-            self.wake_for_the_rest();
-            self.leave_pauses();
-            match handed {
-                Handed::Connection(connection) => self.serve_own(orb, owner, connection),
-                Handed::Job(job) => Self::run_job(job),
-            }
-            self.comes_back();
-            return Ok(WaitResult::Served);
-        }
-        if self.plan.serving == Serving::Reader
-            && let Some(queue) = &self.queue
-            && let Some(work) = queue.pop()
-        {
-            self.goes(orb);
-            self.wake_for_the_rest();
-            self.leave_pauses();
-            self.serve_work(orb, owner, work);
-            self.comes_back();
-            // At a shared port, clients of other lanes can keep the queue filled. The connections of this lane must not
-            // wait until it is empty.
-            if orb.options().realtime.lanes_on_one_port {
-                self.serve_report(orb, owner, Duration::ZERO)?;
-            }
-            return Ok(WaitResult::Served);
-        }
-        // A thread that waits alone stays, so a short idle time must not make it spin.
-        let tick = self.plan.dynamic_idle.map_or(TICK, |idle| idle.clamp(SHORTEST_TICK, TICK));
-        self.serve_report(orb, owner, tick)
-    }
-
-    /// Waits for a report of the reactor, and serves the connection that it names.
-    fn serve_report(
-        self: &Arc<Self>,
-        orb: &impl Host,
-        owner: &ConnectionOwner,
-        limit: Duration,
-    ) -> io::Result<WaitResult> {
-        let Some(Token(id)) = self.wait_for_report(limit)? else {
-            return Ok(WaitResult::Nothing);
-        };
-        self.goes(orb);
-        self.leave_pauses();
-        match self.reserve.borrower(id) {
-            Some(upper) => upper.lent(orb),
-            None => {
-                if let Some(connection) = self.take(id) {
-                    self.serve_own(orb, owner, connection);
-                }
-            }
-        }
-        self.comes_back();
-        Ok(WaitResult::Served)
-    }
-
     /// Waits for a report of the reactor, at most until the first pause of a parked connection ends.
-    fn wait_for_report(&self, limit: Duration) -> io::Result<Option<Token>> {
+    pub(super) fn wait_for_report(&self, limit: Duration) -> io::Result<Option<Token>> {
         let Some(left) = self.until_resume() else {
             return self.reactor.wait_one(limit);
         };
@@ -596,43 +335,8 @@ impl Lane {
         }
     }
 
-    pub(super) fn serve_own(
-        &self,
-        orb: &impl Host,
-        owner: &ConnectionOwner,
-        connection: Connection,
-    ) {
-        // A thread stays with a connection only in quiet times. If no thread waits to lead, other connections must not
-        // wait for this connection's next request.
-        let may_stay = || {
-            !self.reactor.is_awake()
-                && (self.waiting.load(Ordering::Relaxed) > 0
-                    || self.parked_count.load(Ordering::Relaxed) == 0 && self.nothing_waits())
-        };
-        self.serve(orb, owner, connection, may_stay);
-    }
-
-    /// Serves a connection's requests; `may_stay` decides whether to wait for further ones.
-    pub(super) fn serve(
-        &self,
-        orb: &impl Host,
-        owner: &ConnectionOwner,
-        mut connection: Connection,
-        may_stay: impl Fn() -> bool,
-    ) {
-        // A panic outside of a servant is a fault of the ORB. It costs this connection, but not the thread.
-        let served =
-            panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, owner, may_stay)));
-        match served {
-            Ok(ServingEnd::Idle) => self.park(orb, connection),
-            Ok(ServingEnd::Throttled) => self.put_off(connection),
-            Ok(ServingEnd::HandedOver) => leave(orb, connection),
-            Ok(ServingEnd::Ended) | Err(_) => self.end(orb, connection),
-        }
-    }
-
     /// Parks a connection until it has a request and a thread is free.
-    pub(super) fn park(&self, orb: &(impl Parts + ?Sized), mut connection: Connection) {
+    pub(super) fn park(&self, side: &ServerSide, mut connection: Connection) {
         if connection.armed {
             return self.put(connection);
         }
@@ -643,7 +347,7 @@ impl Lane {
         if self.reactor.rearm(&link, Token(id), self.arming()).is_err()
             && let Some(connection) = self.take(id)
         {
-            self.end(orb, connection);
+            self.end(side, connection);
         }
     }
 
@@ -662,7 +366,7 @@ impl Lane {
     }
 
     /// Returns the time until the first pause of a parked connection ends; `None` if none is paused.
-    fn until_resume(&self) -> Option<Duration> {
+    pub(super) fn until_resume(&self) -> Option<Duration> {
         match self.next_resume.load(Ordering::Relaxed) {
             u64::MAX => None,
             at => Some(Duration::from_nanos(at.saturating_sub(clock::monotonic_nanoseconds()))),
@@ -670,7 +374,7 @@ impl Lane {
     }
 
     /// Takes up the parked connections whose pauses have ended.
-    fn resume_paused(&self, orb: &impl Parts) {
+    pub(super) fn resume_paused(&self, side: &ServerSide) {
         // Connections that are put off from now on set the time again, so it is reset before the others are checked.
         self.next_resume.store(u64::MAX, Ordering::Relaxed);
         let mut next = u64::MAX;
@@ -692,17 +396,17 @@ impl Lane {
         self.next_resume.fetch_min(next, Ordering::Relaxed);
         for mut connection in resumed {
             connection.intake.resume();
-            self.take_up(orb, connection);
+            self.take_up(side, connection);
         }
     }
 
     /// Takes up a connection that was put off.
-    fn take_up(&self, orb: &impl Parts, connection: Connection) {
+    fn take_up(&self, side: &ServerSide, connection: Connection) {
         // The reactor does not report octets that the link has already read. It reports an armed connection to another
         // thread, so that connection stays parked.
         match !connection.armed && connection.link.pending() {
             true => self.give(connection),
-            false => self.park(orb, connection),
+            false => self.park(side, connection),
         }
     }
 
@@ -718,7 +422,7 @@ impl Lane {
     }
 
     /// Returns the number of reports for which its connections are armed.
-    fn arming(&self) -> Armed {
+    pub(super) fn arming(&self) -> Armed {
         match self.polls_alone() {
             true => Armed::Always,
             false => Armed::Once,
@@ -736,7 +440,7 @@ impl Lane {
     }
 
     /// Reports whether a check is due; returns true to one thread in each tick.
-    fn is_time_to_look(&self) -> bool {
+    pub(super) fn is_time_to_look(&self) -> bool {
         let now = clock::monotonic_nanoseconds();
         let due = self.next_look.load(Ordering::Relaxed);
         let next = now + TICK.as_nanos() as u64;
@@ -744,10 +448,10 @@ impl Lane {
         now >= due && self.next_look.compare_exchange(due, next, set, load).is_ok()
     }
 
-    fn look_after_parked(&self, orb: &impl Parts) {
+    pub(super) fn look_after_parked(&self, side: &ServerSide) {
         let mut parked = self.parked.lock();
         let ended: Vec<Connection> = parked
-            .extract_if(|_, connection| connection.is_overdue(orb))
+            .extract_if(|_, connection| connection.is_overdue(side))
             .map(|(_, connection)| connection)
             .collect();
         let put_off: Vec<Connection> = parked
@@ -757,19 +461,19 @@ impl Lane {
         self.parked_count.store(parked.len(), Ordering::Relaxed);
         drop(parked);
         for connection in ended {
-            self.end(orb, connection);
+            self.end(side, connection);
         }
         for connection in put_off {
-            self.take_up(orb, connection);
+            self.take_up(side, connection);
         }
     }
 
-    pub(super) fn end(&self, orb: &(impl Parts + ?Sized), connection: Connection) {
+    pub(super) fn end(&self, side: &ServerSide, connection: Connection) {
         let _ = self.reactor.remove(&connection.link);
-        leave(orb, connection);
+        connection.leave(side);
     }
 
-    fn put(&self, connection: Connection) {
+    pub(super) fn put(&self, connection: Connection) {
         let mut parked = self.parked.lock();
         parked.insert(connection.id, connection);
         self.parked_count.store(parked.len(), Ordering::Relaxed);
@@ -785,7 +489,7 @@ impl Lane {
         taken
     }
 
-    fn is_idle(&self, since: Option<Instant>) -> bool {
+    pub(super) fn is_idle(&self, since: Option<Instant>) -> bool {
         let limit = self.plan.dynamic_idle;
         since.zip(limit).is_some_and(|(since, limit)| clock::since(since) >= limit)
     }
@@ -799,7 +503,7 @@ impl Lane {
     }
 
     /// Reports whether no request waits for one of its threads.
-    fn nothing_waits(&self) -> bool {
+    pub(super) fn nothing_waits(&self) -> bool {
         self.handed_on.is_empty() && self.queue.as_ref().is_none_or(Queue::is_idle)
     }
 
@@ -817,19 +521,12 @@ impl Lane {
         self.wake_somebody();
     }
 
-    /// Starts a follower, which takes over connections that have a thread each.
-    pub(super) fn start_follower(self: &Arc<Self>, orb: &impl Host) -> io::Result<()> {
-        self.spawn(orb, |lane, orb| {
-            per_connection::follow(orb, &ConnectionOwner::Thread(Some(Arc::clone(lane))));
-        })
-    }
-
     /// Reports whether the lane's threads must end.
-    pub(super) fn is_over(&self, orb: &impl Parts) -> bool {
-        orb.registry().has_ended()
+    pub(super) fn is_over(&self, side: &ServerSide) -> bool {
+        side.registry.has_ended()
             || (self.is_stopping()
                 && self.nothing_waits()
-                && orb.registry().is_empty_of(self.plan.pool))
+                && side.registry.is_empty_of(self.plan.pool))
     }
 
     pub(super) fn is_stopping(&self) -> bool {
@@ -868,126 +565,17 @@ impl Lane {
         }
     }
 
-    fn alive(&self) -> MutexGuard<'_, usize> {
+    pub(super) fn alive(&self) -> MutexGuard<'_, usize> {
         self.alive.lock()
     }
 }
 
 /// Count of a running or starting thread of a lane.
-struct Alive(Arc<Lane>);
+pub(super) struct Alive(pub(super) Arc<Lane>);
 
 impl Drop for Alive {
     fn drop(&mut self) {
         *self.0.alive() -= 1;
         self.0.changed.notify_all();
-    }
-}
-
-/// Stack size of threads without a configured one, which is Rust's default.
-const STACK: usize = 2 << 20;
-
-#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
-mod tests {
-    use std::io::IoSlice;
-
-    use oxorb_transport::mem::{self, MemLink};
-
-    use super::*;
-    use crate::{Options, Orb};
-
-    /// Returns a connection, and the client's end of it.
-    fn open(orb: &impl Host) -> (Connection, MemLink) {
-        let (server, client) = mem::pair(64);
-        let link: Arc<dyn Link> = Arc::new(server);
-        let admitted = orb.registry().admit(&link, orb.options()).ok().unwrap();
-        (Connection::new(orb.options(), admitted, link, Some(1)), client)
-    }
-
-    /// Returns a connection whose client has closed it.
-    fn ended(orb: &impl Host) -> Connection {
-        open(orb).0
-    }
-
-    fn is_woken(lane: &Lane) -> bool {
-        let reports = lane.reactor.poll_fd().unwrap();
-        oxorb_sys::poll::readable(reports, Some(Duration::ZERO)).unwrap()
-    }
-
-    /// Wake-ups of threads that have not run yet are merged.
-    #[test]
-    fn a_thread_that_takes_work_off_the_queue_wakes_another_one_if_there_is_more() {
-        let orb = Orb::new(Options::default());
-        let plan = Plan { static_threads: 2, queue: Some((8, 1024)), ..Plan::default() };
-        let lane = Arc::new(Lane::new(plan, Reserve::default()).unwrap());
-        let owner = ConnectionOwner::Lane(Arc::clone(&lane));
-        let queue = lane.queue.as_ref().unwrap();
-        for _ in 0..2 {
-            lane.comes_back();
-            queue.reserve_anyway(0);
-            queue.push(LaneWork::Connection(ended(&orb)), 0, None);
-        }
-        for is_more in [true, false] {
-            assert!(!is_woken(&lane));
-            assert!(matches!(lane.turn(&orb, &owner), Ok(WaitResult::Served)));
-            assert_eq!(is_woken(&lane), is_more);
-            if is_more {
-                // The other thread forgets its wake-up when it returns from its wait.
-                assert!(lane.reactor.wait_one(Duration::ZERO).unwrap().is_none());
-            }
-        }
-        orb.shutdown(true).unwrap();
-    }
-
-    #[test]
-    fn a_paused_connection_is_watched_again_when_its_pause_ends() {
-        let orb = Orb::new(Options::default());
-        let plan = Plan { static_threads: 2, ..Plan::default() };
-        let lane = Lane::new(plan, Reserve::default()).unwrap();
-        let (mut paused, client) = open(&orb);
-        let id = paused.id;
-        lane.reactor.add(&paused.link, Token(id), Armed::Once).unwrap();
-        paused.armed = true;
-        paused.intake.paused_until = 1;
-        lane.put_off(paused);
-        client.write(&mut [IoSlice::new(b"G")]).unwrap();
-        assert_eq!(lane.reactor.wait_one(Duration::ZERO).unwrap(), None, "it is not watched");
-        assert_eq!(lane.until_resume(), Some(Duration::ZERO));
-        lane.resume_paused(&orb);
-        assert_eq!(lane.until_resume(), None);
-        assert_eq!(lane.reactor.wait_one(Duration::ZERO).unwrap(), Some(Token(id)));
-        let resumed = lane.take(id).unwrap();
-        assert!(!resumed.intake.throttled, "further checks need not take it up");
-        lane.end(&orb, resumed);
-        orb.shutdown(true).unwrap();
-    }
-
-    /// A thread that waits for the end of a pause may get another connection to serve. Other threads that began to wait
-    /// before the pause would sleep for a whole tick.
-    #[test]
-    fn a_thread_that_leaves_the_reactor_leaves_the_end_of_a_pause_to_another_one() {
-        let orb = Orb::new(Options::default());
-        let plan = Plan { static_threads: 2, queue: Some((8, 1024)), ..Plan::default() };
-        let lane = Arc::new(Lane::new(plan, Reserve::default()).unwrap());
-        let owner = ConnectionOwner::Lane(Arc::clone(&lane));
-        let queue = lane.queue.as_ref().unwrap();
-        for _ in 0..2 {
-            lane.comes_back();
-        }
-        let is_woken_by_turn = || {
-            queue.reserve_anyway(0);
-            queue.push(LaneWork::Connection(ended(&orb)), 0, None);
-            assert!(matches!(lane.turn(&orb, &owner), Ok(WaitResult::Served)));
-            is_woken(&lane)
-        };
-        assert!(!is_woken_by_turn(), "no connection is paused");
-        let (mut paused, _client) = open(&orb);
-        let id = paused.id;
-        paused.intake.paused_until = u64::MAX - 1;
-        lane.put_off(paused);
-        assert!(is_woken(&lane), "a thread that waits already does not know the time");
-        assert!(lane.reactor.wait_one(Duration::ZERO).unwrap().is_none());
-        assert!(is_woken_by_turn());
-        lane.end(&orb, lane.take(id).unwrap());
-        orb.shutdown(true).unwrap();
     }
 }

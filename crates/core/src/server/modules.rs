@@ -20,14 +20,16 @@ use oxorb_rt::dispatch::{Counts, Module, Plan, Threads};
 use oxorb_sched::queue::{Full, Taken, Timing};
 use oxorb_sys::schedule::Reservation;
 
-use super::assign::AssignedRequest;
+use super::assigned::AssignedRequest;
+use super::connection::Connection;
 use super::connection_owner::ConnectionOwner;
-use super::host::Host;
+use super::dropping::Dropping;
+use super::side::ServerSide;
 use crate::error::raise;
 use crate::scheduler::{Enforcer, arrived_at};
 use crate::shared::Shared;
 use crate::threads::clock::monotonic_nanoseconds;
-use crate::{Incident, Modules};
+use crate::{Incident, Modules, Orb};
 
 /// All dispatching modules of one ORB.
 pub(crate) struct DispatchingModules {
@@ -43,10 +45,19 @@ type Backlog = Arc<[AtomicU64]>;
 
 /// Request in a dispatching module.
 struct ModuleRequest {
-    request: AssignedRequest,
+    request: AssignedRequest<HeldOrb>,
     row: u16,
     /// Time of receipt, in nanoseconds of the monotonic clock.
     arrived: u64,
+}
+
+/// ORB of a request in its module, whose threads have none.
+struct HeldOrb(Orb);
+
+impl AsRef<ServerSide> for HeldOrb {
+    fn as_ref(&self) -> &ServerSide {
+        self.0.server()
+    }
 }
 
 /// Row and timing of a request for a module.
@@ -115,11 +126,11 @@ impl DispatchingModules {
     /// TRANSIENT if the request would miss its deadline.
     pub(super) fn admit(
         &self,
-        orb: &impl Host,
+        orb: &Orb,
         request: &Request<'_>,
         key: &[u8],
     ) -> Result<Option<Due>, SystemException> {
-        let scheduled = orb.scheduled(key);
+        let scheduled = orb.adapter().and_then(|adapter| adapter.scheduled(key));
         let Some(row) = scheduled.and_then(|scheduled| scheduled.find(request.operation)) else {
             return Ok(None);
         };
@@ -150,9 +161,10 @@ impl DispatchingModules {
         urgent.map(|work| work.load(Ordering::Relaxed)).sum()
     }
 
-    /// Queues a request in its module, or rejects it with TRANSIENT.
-    pub(super) fn dispatch(&self, shared: &Shared, request: AssignedRequest, due: Due) {
+    /// Queues the request of a [detached](Connection::detach) connection in its module, or rejects it with TRANSIENT.
+    pub(super) fn dispatch(&self, orb: &Orb, detached: Connection, due: Due) {
         let (known, said) = self.enforcer.row(due.row);
+        let request = AssignedRequest::new(HeldOrb(orb.clone()), detached, Dropping::default());
         let job = ModuleRequest { request, row: due.row, arrived: due.arrived };
         let backlog = &self.backlog[said.queue];
         backlog.fetch_add(said.worst_case, Ordering::Relaxed);
@@ -162,7 +174,7 @@ impl DispatchingModules {
                 measured.refused();
             }
             let detail = || "its dispatching module is full".to_owned();
-            shared.note(Incident::BufferFull, || said.name.clone(), detail);
+            orb.shared().note(Incident::BufferFull, || said.name.clone(), detail);
             job.request.refuse(raise::REQUESTS_BUFFERED);
         }
     }
@@ -225,7 +237,7 @@ impl ModuleWorker {
         if let Some(priority) = self.priority {
             // Only the first request of a thread costs a system call. `set` reports a refusal itself, so the result is
             // ignored.
-            let _ = job.request.shared().priorities().set(priority);
+            let _ = job.request.side().shared.priorities().set(priority);
         }
         match taken {
             Taken::Due(job) => job.serve(),
@@ -250,13 +262,16 @@ impl ModuleWorker {
             let waited = monotonic_nanoseconds().saturating_sub(job.arrived);
             format!("waited for {waited} ns")
         };
-        job.request.shared().note(Incident::DispatchedLate, name, waited);
+        job.request.side().shared.note(Incident::DispatchedLate, name, waited);
     }
 }
 
 impl ModuleRequest {
     fn serve(self) {
-        arrived_at(self.arrived, || self.request.serve_alone(&ConnectionOwner::Thread(None)));
+        let owner = ConnectionOwner::Thread(None);
+        arrived_at(self.arrived, || {
+            self.request.serve_by(|orb, connection| connection.serve_detached(&orb.0, &owner));
+        });
     }
 }
 

@@ -3,28 +3,24 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::time::Duration;
 
 use oxorb_sys::thread::{Places, Purpose};
 use oxorb_transport::Link;
 
-use super::connection::{Connection, ServingEnd};
+use super::connection::Connection;
 use super::connection_owner::ConnectionOwner;
 use super::followers::Followers;
-use super::host::{Host, Parts};
 use super::registry::AdmittedConnection;
-use crate::Options;
+use super::serve::{ServingEnd, tick};
+use crate::Orb;
 use crate::conn::{Calls, Turn, place};
-
-/// Time between two checks of a waiting thread for a message that stalls.
-const TICK: Duration = Duration::from_secs(2);
 
 /// Name of the threads.
 const NAME: &str = "oxorb-conn";
 
 /// Starts the thread of one connection, from which these octets were read.
 pub(crate) fn start(
-    orb: &impl Host,
+    orb: &Orb,
     admitted: AdmittedConnection,
     link: Arc<dyn Link>,
     octets: &[u8],
@@ -32,14 +28,14 @@ pub(crate) fn start(
     link.set_write_timeout(Some(orb.options().stall_timeout))?;
     let mut connection = Connection::new(orb.options(), admitted, link, Some(0));
     connection.can_be_taken_over(orb, &ConnectionOwner::Thread(None));
-    connection.received(orb, octets);
+    connection.received(orb.server(), octets);
     spawn(orb, connection)
 }
 
 /// Starts the thread of a connection that this side opened, and over which requests may also
 /// arrive.
 pub(crate) fn start_both_ways(
-    orb: &impl Host,
+    orb: &Orb,
     admitted: AdmittedConnection,
     link: Arc<dyn Link>,
     turn: Arc<Turn>,
@@ -50,7 +46,7 @@ pub(crate) fn start_both_ways(
     spawn(orb, connection)
 }
 
-fn spawn(orb: &impl Host, connection: Connection) -> std::io::Result<()> {
+fn spawn(orb: &Orb, connection: Connection) -> std::io::Result<()> {
     let orb = orb.clone();
     let threads = Arc::clone(&orb.shared().threads);
     threads
@@ -61,7 +57,7 @@ fn spawn(orb: &impl Host, connection: Connection) -> std::io::Result<()> {
 }
 
 /// Starts a thread that takes over connections.
-pub(super) fn start_follower(orb: &impl Host) -> std::io::Result<()> {
+pub(super) fn start_follower(orb: &Orb) -> std::io::Result<()> {
     let orb = orb.clone();
     let threads = Arc::clone(&orb.shared().threads);
     threads
@@ -72,17 +68,17 @@ pub(super) fn start_follower(orb: &impl Host) -> std::io::Result<()> {
 }
 
 /// Runs the thread of a connection; after a takeover the thread serves other connections.
-pub(super) fn begin(orb: &impl Host, owner: &ConnectionOwner, connection: Connection) {
+pub(super) fn begin(orb: &Orb, owner: &ConnectionOwner, connection: Connection) {
     let handed_over = run(orb, owner, connection);
-    let joins = |owner: &ConnectionOwner| owner.followers(orb).is_some_and(Followers::join);
-    if handed_over && joins(owner) {
+    let joins = || owner.followers(orb.server()).is_some_and(Followers::join);
+    if handed_over && joins() {
         follow(orb, owner);
     }
 }
 
 /// Runs a thread that takes over connections.
-pub(super) fn follow(orb: &impl Host, owner: &ConnectionOwner) {
-    let Some(followers) = owner.followers(orb) else {
+pub(super) fn follow(orb: &Orb, owner: &ConnectionOwner) {
+    let Some(followers) = owner.followers(orb.server()) else {
         return;
     };
     while let Some(connection) = followers.next() {
@@ -91,13 +87,8 @@ pub(super) fn follow(orb: &impl Host, owner: &ConnectionOwner) {
     }
 }
 
-/// Returns the time that a connection's own thread waits before it checks time-outs.
-pub(super) fn tick(options: &Options) -> Duration {
-    TICK.min(options.stall_timeout).min(options.idle_timeout.unwrap_or(TICK))
-}
-
 /// Runs a takeover thread: serves a connection whose own thread waits inside an upcall.
-pub(super) fn take_over(orb: &impl Host, owner: &ConnectionOwner, connection: Connection) {
+pub(super) fn take_over(orb: &Orb, owner: &ConnectionOwner, connection: Connection) {
     if let ConnectionOwner::Lane(lane) = owner {
         lane.enter_unreserved(orb.shared());
     }
@@ -106,7 +97,7 @@ pub(super) fn take_over(orb: &impl Host, owner: &ConnectionOwner, connection: Co
 
 /// Serves a connection until it ends, is returned to its lane, or is taken over; returns whether it
 /// was taken over.
-fn run(orb: &impl Host, owner: &ConnectionOwner, mut connection: Connection) -> bool {
+fn run(orb: &Orb, owner: &ConnectionOwner, mut connection: Connection) -> bool {
     let mut handed_over = false;
     crate::threads::within::mark_server_thread();
     // A lane lists its own connections, so only a connection with its own thread is listed here.
@@ -127,20 +118,20 @@ fn run(orb: &impl Host, owner: &ConnectionOwner, mut connection: Connection) -> 
             panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, owner, || true)));
         match (served, owner) {
             (Ok(ServingEnd::Idle), ConnectionOwner::Thread(_)) => {
-                if connection.is_overdue(orb) {
+                if connection.is_overdue(orb.server()) {
                     break;
                 }
             }
             (Ok(ServingEnd::Idle | ServingEnd::Throttled), ConnectionOwner::Lane(_))
                 if connection.is_needed() =>
             {
-                if connection.is_overdue(orb) {
+                if connection.is_overdue(orb.server()) {
                     break;
                 }
                 connection.pause();
             }
             (Ok(ServingEnd::Idle), ConnectionOwner::Lane(lane)) => {
-                lane.park(orb, connection);
+                lane.park(orb.server(), connection);
                 return false;
             }
             (Ok(ServingEnd::Throttled), ConnectionOwner::Lane(lane)) => {
@@ -153,16 +144,6 @@ fn run(orb: &impl Host, owner: &ConnectionOwner, mut connection: Connection) -> 
             }
         }
     }
-    leave(orb, connection);
+    connection.leave(orb.server());
     handed_over
-}
-
-/// Releases a thread's share of a connection; the last share closes it.
-pub(super) fn leave(orb: &(impl Parts + ?Sized), mut connection: Connection) {
-    let id = connection.id;
-    if connection.common.status.leave() {
-        connection.close(orb);
-        orb.registry().remove(id);
-    }
-    connection.give_back_buffers();
 }

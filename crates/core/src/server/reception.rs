@@ -1,7 +1,7 @@
 //! Reception of connections at ports that all lanes share: the first message of a connection selects its lane.
 //!
 //! ```text
-//! acceptor thread (listener.rs)   accepts a connection, reads what has arrived
+//! acceptor thread (accept.rs)     accepts a connection, reads what has arrived
 //! thread of the reception         reads on, whenever octets arrive
 //!   first message names an object   -> lane of the object at the priority of the caller
 //!   any other first message         -> the ORB's own threads
@@ -25,9 +25,8 @@ use oxorb_sys::poll::Token;
 use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Endpoint, Link, PeerId};
 
-use super::host::Host;
+use super::accept::{admit, serve, turn_away};
 use super::lane::Lane;
-use super::listener::{admit, serve, turn_away};
 use super::reactor::{self, Armed, Reactor};
 use super::registry::AdmittedConnection;
 use crate::reference::LaneOf;
@@ -35,7 +34,7 @@ use crate::scheduler::budget::Bucket;
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::thread;
-use crate::{Incident, Options, ReactorChoice};
+use crate::{Incident, Options, Orb, ReactorChoice};
 
 const NAME: &str = "oxorb-reception";
 
@@ -67,7 +66,7 @@ const STEP: u64 = 1_000_000_000 / URGENT_PER_SECOND;
 
 /// Connections whose first message has not arrived.
 pub(super) struct Reception {
-    reactor: Box<dyn Reactor>,
+    reactor: Arc<dyn Reactor>,
     waiting: Mutex<HashMap<u64, Newcomer>>,
     /// Lane of the ORB's own threads; `None` if each connection has a thread.
     own: Option<Arc<Lane>>,
@@ -105,9 +104,9 @@ enum Recipient {
 
 impl Reception {
     /// Starts the thread of a reception. `own` is the lane of the ORB's own threads, if they share connections.
-    pub(super) fn start(orb: &impl Host, own: Option<&Arc<Lane>>) -> io::Result<Arc<Reception>> {
+    pub(super) fn start(orb: &Orb, own: Option<&Arc<Lane>>) -> io::Result<Arc<Reception>> {
         let reception = Arc::new(Reception {
-            reactor: reactor::make(ReactorChoice::Epoll)?,
+            reactor: Arc::from(reactor::make(ReactorChoice::Epoll)?),
             waiting: Mutex::default(),
             own: own.cloned(),
             urgent: Bucket::default(),
@@ -130,7 +129,7 @@ impl Reception {
     /// Receives a new connection of the protocol whose profiles have this tag.
     pub(super) fn welcome(
         &self,
-        orb: &impl Host,
+        orb: &Orb,
         endpoint: &Endpoint,
         link: Arc<dyn Link>,
         tag: u32,
@@ -156,7 +155,7 @@ impl Reception {
 
     /// Sets the priority of the calling thread for its next step: that of the most urgent lane or, if the number of
     /// such steps is used up, that of the least urgent lane.
-    pub(super) fn take_turn(&self, orb: &impl Host) {
+    pub(super) fn take_turn(&self, orb: &Orb) {
         let is_urgent = self.urgent.take(clock::monotonic_nanoseconds(), STEP);
         self.set_priority(orb, is_urgent);
     }
@@ -164,13 +163,13 @@ impl Reception {
     /// Sets the priority of the calling thread before it waits: that of the most urgent lane if its next step may have
     /// it. If the thread runs `handshakes` of clients meanwhile, it has the priority of the least urgent lane, because
     /// handshakes are not counted as steps.
-    pub(super) fn expect_client(&self, orb: &impl Host, handshakes: bool) {
+    pub(super) fn expect_client(&self, orb: &Orb, handshakes: bool) {
         let is_urgent = !handshakes && !self.urgent.lacks(clock::monotonic_nanoseconds(), STEP);
         self.set_priority(orb, is_urgent);
     }
 
-    fn set_priority(&self, orb: &impl Host, is_urgent: bool) {
-        let Some((least, most)) = orb.extreme_lanes() else {
+    fn set_priority(&self, orb: &Orb, is_urgent: bool) {
+        let Some((least, most)) = orb.pools().extremes() else {
             return;
         };
         let lane = if is_urgent { most } else { least };
@@ -180,13 +179,14 @@ impl Reception {
         }
     }
 
-    /// Wakes the thread of the reception, so that it notices the end of the ORB.
-    pub(super) fn wake(&self) {
-        self.reactor.wake();
+    /// Returns the reactor at which the thread of the reception waits; to wake it there makes it notice the end of the
+    /// ORB.
+    pub(super) fn reactor(&self) -> Arc<dyn Reactor> {
+        Arc::clone(&self.reactor)
     }
 
     /// Runs the thread of the reception, until the last connection of the ORB has ended.
-    fn work(&self, orb: &impl Host) {
+    fn work(&self, orb: &Orb) {
         let mut looked = clock::now();
         while !orb.registry().has_ended() {
             self.expect_client(orb, false);
@@ -208,7 +208,7 @@ impl Reception {
     }
 
     /// Reads what has arrived over a connection, and passes the connection on if that selects its threads.
-    fn receive(&self, orb: &impl Host, mut newcomer: Newcomer) {
+    fn receive(&self, orb: &Orb, mut newcomer: Newcomer) {
         let room = MOST_OCTETS - newcomer.octets.len();
         let read = newcomer.link.read_now(&mut newcomer.octets, room);
         match &read {
@@ -246,7 +246,7 @@ impl Reception {
     }
 
     /// Keeps a connection until more octets arrive. If there are too many, one of them makes room.
-    fn wait(&self, orb: &impl Host, mut newcomer: Newcomer) {
+    fn wait(&self, orb: &Orb, mut newcomer: Newcomer) {
         if newcomer.octets.is_empty() {
             newcomer.octets = Vec::new(); // a read reserves memory even if no octets have arrived
         }
@@ -277,24 +277,24 @@ impl Reception {
     }
 
     /// Passes a connection on to the threads that serve it.
-    fn pass_on(&self, orb: &impl Host, newcomer: Newcomer, to: Recipient) {
+    fn pass_on(&self, orb: &Orb, newcomer: Newcomer, to: Recipient) {
         let Newcomer { admitted, link, wire, tag, octets, is_watched, .. } = newcomer;
         if is_watched {
             let _ = self.reactor.remove(&link);
         }
         let lane = match to {
-            Recipient::Lane(name) => orb.lane_named(name),
-            Recipient::LeastUrgent => orb.extreme_lanes().map(|(least, _)| least),
+            Recipient::Lane(name) => orb.pools().named(name),
+            Recipient::LeastUrgent => orb.pools().extremes().map(|(least, _)| least),
             Recipient::Orb => None,
         };
         if let Some(lane) = &lane {
-            orb.set_up_for(lane, &*link, tag);
+            orb.pools().set_up(lane, &*link, tag);
         }
         serve(orb, admitted, link, &octets, lane.as_ref().or(self.own.as_ref()), wire);
     }
 
     /// Passes on connections whose first message takes too long, and ends those that were idle for too long.
-    fn look_after_waiting(&self, orb: &impl Host) {
+    fn look_after_waiting(&self, orb: &Orb) {
         let limit = orb.options().idle_timeout;
         let longest = longest(orb.options());
         let is_slow = |newcomer: &Newcomer| {
@@ -319,7 +319,7 @@ impl Reception {
     }
 
     /// Ends a connection that its client or this side has closed.
-    fn end(&self, orb: &impl Host, newcomer: Newcomer) {
+    fn end(&self, orb: &Orb, newcomer: Newcomer) {
         let Newcomer { admitted, link, wire, is_watched, .. } = newcomer;
         if is_watched {
             let _ = self.reactor.remove(&link);

@@ -9,8 +9,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use oxorb_giop::Request;
+
 use super::client::Client;
-use super::large_replies::EntryChange;
+use super::large_replies::{self, EntryChange};
 use super::share::ClientLimits;
 use crate::options::Options;
 
@@ -58,7 +60,7 @@ fn walk() {
     oxorb_sys::memory::give_back();
 }
 
-/// Records the size of a client's reply to an operation, which is a hash of [`hash`](super::large_replies::hash).
+/// Records the size of a client's reply to an operation, as [`operation`] returns it.
 pub(super) fn remember(client: &Client, operation: u32, octets: usize) {
     match client.share.large.remember(operation, octets) {
         EntryChange::None => {}
@@ -156,4 +158,44 @@ impl Drop for ReplyMemory {
             freed(self.octets);
         }
     }
+}
+
+/// Reservation for the large reply of one request.
+pub(super) struct Expected {
+    client: Arc<Client>,
+    /// Operation, as [`operation`] returns it.
+    operation: u32,
+    memory: Option<ReplyMemory>,
+}
+
+impl Expected {
+    /// Returns the reservation of `memory` for the reply to a request of this client and [`operation`].
+    pub(super) fn new(
+        client: &Arc<Client>,
+        operation: u32,
+        memory: Option<ReplyMemory>,
+    ) -> Expected {
+        Expected { client: Arc::clone(client), operation, memory }
+    }
+
+    /// Records the size of the reply, and returns the reservation to the sender of the reply.
+    pub(super) fn came(mut self, octets: usize) -> Option<ReplyMemory> {
+        remember(&self.client, self.operation, octets);
+        self.memory.take()
+    }
+}
+
+impl Drop for Expected {
+    /// Records that the reply was small, so that the next reply of the operation is expected to be smaller.
+    fn drop(&mut self) {
+        if self.memory.is_some() {
+            remember(&self.client, self.operation, 0);
+        }
+    }
+}
+
+/// Returns a hash of the object key and operation of a request.
+pub(super) fn operation(request: &Request<'_>) -> u32 {
+    let key = request.target.object_key().unwrap_or_default();
+    large_replies::hash(key, request.operation.as_bytes())
 }

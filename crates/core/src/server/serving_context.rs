@@ -8,21 +8,20 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
-use oxorb_giop::{Frame, Inbox, MessageType, Request, Wire};
+use oxorb_giop::{Inbox, Request, Wire};
 use oxorb_transport::Link;
 
 use super::client::Client;
-use super::connection::{Connection, ConnectionShared};
+use super::connection::ConnectionShared;
 use super::connection_owner::ConnectionOwner;
 use super::deferred_reply::OverLink;
-use super::host::{Host, Keeper};
 use super::lane::Lane;
-use super::session::{Caller, SessionStep};
+use super::reply_memory;
 use super::share::{Encoding, Values};
+use super::side::ServerSide;
 use super::status::Status;
-use super::{Sink, admission, reply_memory, takeover_thread};
 use crate::Incident;
-use crate::conn::{Turn, serve_beside};
+use crate::conn::Turn;
 use crate::scheduler::budget::Desk;
 use crate::shared::Shared;
 
@@ -34,7 +33,7 @@ const HEAD: usize = 512;
 pub(super) struct ServingContext {
     pub(super) served: RefCell<Option<ServedConnection>>,
     /// Id of the request that runs.
-    request: Cell<Option<u32>>,
+    pub(super) request: Cell<Option<u32>>,
     /// Phase of the request while another thread may take the connection over; 0 otherwise.
     pub(super) running: Cell<u64>,
     /// Whether another thread has taken the connection over.
@@ -69,7 +68,6 @@ pub(super) struct ServingContext {
 
 /// Connection that a thread serves, and its owner.
 pub(super) struct ServedConnection {
-    pub(super) orb: Arc<dyn Keeper>,
     pub(super) id: u64,
     pub(super) link: Arc<dyn Link>,
     pub(super) owner: ConnectionOwner,
@@ -78,51 +76,6 @@ pub(super) struct ServedConnection {
 
 crate::threads::sync::thread_local! {
     static CONTEXT: ServingContext = ServingContext::default();
-}
-
-/// Calls `serve` with this thread's serving context, which points to `connection` meanwhile. Returns the result, and
-/// whether another thread has the connection now.
-pub(super) fn serving<R>(
-    orb: &impl Host,
-    owner: &ConnectionOwner,
-    connection: &mut Connection,
-    serve: impl FnOnce(&ServingContext, &mut Connection) -> R,
-) -> (R, bool) {
-    serve_beside(&takeover_thread::HOOKS);
-    CONTEXT.with(|context| {
-        let detached = connection.is_detached();
-        context.request.set(None);
-        context.running.set(0);
-        context.detached.set(detached);
-        // If the request was taken off its connection, another thread already reads the connection.
-        context.handed_over.set(detached);
-        let options = orb.options();
-        let filtered = !options.thread_filters.is_empty();
-        let shared = options.realtime.lanes_on_one_port && !detached;
-        let dispatched = orb.modules().is_some();
-        let budgeted = orb.shared().budgets.is_some();
-        let demotes = budgeted && !detached && owner.lowest().is_some();
-        let assigned = owner.assigns().is_some();
-        context.assigns.set(filtered || shared || dispatched || demotes || assigned);
-        let limited = options.max_requests_per_client.is_some();
-        let counted = limited && connection.common.status.client.is_some();
-        context.counted.set(counted);
-        context.limited.set(counted || budgeted);
-        context.lowest.set(budgeted && owner.is_lowest());
-        context.own.set(matches!(owner, ConnectionOwner::Thread(_)) && !detached);
-        context.threads.set(owner.threads());
-        context.served.replace(Some(ServedConnection {
-            orb: orb.keeper(),
-            id: connection.id,
-            link: Arc::clone(&connection.link),
-            owner: owner.clone(),
-            common: connection.common.clone(),
-        }));
-        let result = serve(context, connection);
-        context.served.take();
-        context.desk.rise();
-        (result, context.handed_over.get())
-    })
 }
 
 /// Calls `look` with this thread's serving context.
@@ -157,7 +110,7 @@ pub(super) fn encoded() -> Option<Encoding> {
 /// Records the size of the reply to this thread's request.
 pub(super) fn remember_reply(client: &Client, request: &Request<'_>, octets: usize) {
     if with(|context| context.request.get()) == Some(request.id) {
-        reply_memory::remember(client, admission::hash(request), octets);
+        reply_memory::remember(client, reply_memory::operation(request), octets);
     }
 }
 
@@ -180,7 +133,12 @@ pub(crate) fn pool() -> Option<u32> {
 
 /// Returns a share of the connection that this thread serves, for a later answer to its request `id` from any thread;
 /// `None` if `link` is another connection.
-pub(super) fn keep(link: &Arc<dyn Link>, id: u32, wire: Wire) -> Option<OverLink> {
+pub(super) fn keep(
+    side: &Arc<ServerSide>,
+    link: &Arc<dyn Link>,
+    id: u32,
+    wire: Wire,
+) -> Option<OverLink> {
     with(|context| {
         let served = context.served.borrow();
         let served = served.as_ref().filter(|served| Arc::ptr_eq(&served.link, link))?;
@@ -190,7 +148,7 @@ pub(super) fn keep(link: &Arc<dyn Link>, id: u32, wire: Wire) -> Option<OverLink
         status.share_unanswered();
         let counted = status.client.clone().filter(|_| context.counted.get());
         Some(OverLink {
-            orb: Arc::clone(&served.orb),
+            side: Arc::clone(side),
             connection: served.id,
             request: id,
             wire,
@@ -212,63 +170,14 @@ pub(super) fn connection<R>(look: impl FnOnce(&dyn Link, Weak<Status>) -> R) -> 
     })
 }
 
-/// Reports whether the client of the request that this thread serves no longer waits for the
-/// answer: it has cancelled the request, or closed the connection.
-///
-/// For servants with long operations that can be abandoned. Costs a system call. Once input has
-/// arrived over the connection, another thread reads the connection, so a cancellation may be
-/// reported only by the next call. False in a thread that serves no request received over a
-/// connection.
-///
-/// ```
-/// assert!(!oxorb_core::request_is_cancelled());
-/// ```
-pub fn request_is_cancelled() -> bool {
-    with(ServingContext::is_cancelled)
-}
-
-impl Connection {
-    /// Serves the message that the inbox announces.
-    #[inline(always)]
-    pub(super) fn run(&mut self, orb: &impl Host, context: &ServingContext) -> SessionStep {
-        let (caller, inbox, sink) = self.parts(context);
-        let (frame, status) = (inbox.frame(), &caller.common.status);
-        if inbox.mid_message()
-            || status.is_shared()
-            || !is_upcall(frame.header.kind)
-            || context.detached.get()
-        {
-            return self.run_among_others(orb, context);
-        }
-        let id = frame.request_id();
-        context.running.set(status.begins(id));
-        let next = context.upcall(orb, inbox, &frame, id, caller, sink);
-        match context.take_back(&self.common.status) {
-            true => next,
-            false => finished(&self.common.status, context, id),
-        }
-    }
-}
-
 impl ServingContext {
-    /// Runs the request in `frame`, with the id `id`, which `inbox` announces.
+    /// Records the end of the running request.
     #[inline(always)]
-    pub(super) fn upcall(
-        &self,
-        orb: &impl Host,
-        inbox: &Inbox,
-        frame: &Frame<'_>,
-        id: u32,
-        caller: Caller<'_>,
-        sink: &mut Sink,
-    ) -> SessionStep {
-        self.request.set(Some(id));
-        let next = orb.dispatch(inbox, frame, caller, sink);
+    pub(super) fn request_ended(&self) {
         self.request.set(None);
         if self.took.get() {
             self.give_back();
         }
-        next
     }
 
     /// Prevents other threads from taking the connection over. Returns whether this thread still
@@ -337,31 +246,6 @@ impl ServingContext {
         }
     }
 
-    fn is_cancelled(&self) -> bool {
-        let Some(id) = self.request() else {
-            return false;
-        };
-        let served = self.served.borrow();
-        let Some(served) = served.as_ref() else {
-            return false;
-        };
-        let status = &served.common.status;
-        let running = self.running.get();
-        let taken = running != 0 && !status.reads(running);
-        if self.handed_over.get() || taken {
-            return status.turn().is_some_and(|turn| turn.is_cancelled(id));
-        }
-        let behind = status.behind.lock();
-        if behind.as_ref().is_some_and(|inbox| inbox.is_cancelled(id)) {
-            return true;
-        }
-        drop(behind);
-        if served.link.has_input().unwrap_or(true) {
-            self.hand_over();
-        }
-        false
-    }
-
     /// Returns the id of the running request.
     #[inline]
     pub(super) fn request(&self) -> Option<u32> {
@@ -382,18 +266,4 @@ impl ServingContext {
             ConnectionOwner::Thread(_) => None,
         }
     }
-}
-
-/// Ends a request during which another thread took the connection over.
-#[cold]
-pub(super) fn finished(status: &Status, context: &ServingContext, request: u32) -> SessionStep {
-    status.goes_no_more(request);
-    context.needs_no_takeover_thread();
-    SessionStep::Close
-}
-
-/// Reports whether a message of this type makes an upcall.
-#[inline]
-pub(super) fn is_upcall(kind: MessageType) -> bool {
-    kind == MessageType::REQUEST || kind == MessageType::LOCATE_REQUEST
 }

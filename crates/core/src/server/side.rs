@@ -1,24 +1,28 @@
 //! Server half of an ORB: its endpoints, threads and connections.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use oxorb_transport::Address;
 
-use super::{Connection, DispatchingModules, Followers, Listeners, Pools, Registry, Takeover};
-use crate::error::SetupError;
+use super::connection::Connection;
+use super::followers::Followers;
+use super::takeover::Takeover;
+use super::{Listeners, Pools, Registry};
 use crate::monitoring::metrics::LaneState;
+use crate::options::Options;
 use crate::reference::{OwnAddress, PublishedAddress};
 use crate::shared::Shared;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::MutexGuard;
 
-/// State of the server half.
-#[derive(Default)]
+/// State that all connections, lanes and listeners share.
+///
+/// It does not know the ORB: the threads that serve requests have both.
 pub(crate) struct ServerSide {
+    /// State that the client half uses, too.
+    pub(crate) shared: Arc<Shared>,
     pub(crate) listeners: Listeners,
-    /// Addresses of the ORB; set when the first object needs one.
-    pub(crate) published: OnceLock<Vec<PublishedAddress>>,
-    /// Addresses at which this process connects to each of `published`.
+    /// Addresses at which this process connects to each of [`Shared::published`].
     pub(crate) own_places: OnceLock<Vec<Address>>,
     opening: Mutex<()>,
     pub(crate) pools: Pools,
@@ -26,25 +30,30 @@ pub(crate) struct ServerSide {
     /// Threads that take over connections with their own threads.
     pub(crate) followers: Followers<Connection>,
     pub(crate) takeover: Takeover,
-    /// Dispatching modules of the run-time scheduler; started before the first connection is accepted.
-    pub(crate) modules: OnceLock<Option<DispatchingModules>>,
 }
 
 impl ServerSide {
-    /// Returns the dispatching modules, if there are any.
-    #[inline]
-    pub(crate) fn modules(&self) -> Option<&DispatchingModules> {
-        self.modules.get()?.as_ref()
+    pub(crate) fn new(shared: &Arc<Shared>) -> ServerSide {
+        ServerSide {
+            shared: Arc::clone(shared),
+            listeners: Listeners::default(),
+            own_places: OnceLock::new(),
+            opening: Mutex::default(),
+            pools: Pools::default(),
+            registry: Registry::default(),
+            followers: Followers::default(),
+            takeover: Takeover::default(),
+        }
     }
 
-    /// Starts the dispatching modules, if not started yet.
-    pub(crate) fn start_modules(&self, shared: &Shared) -> Result<(), SetupError> {
-        if self.modules.get().is_none() {
-            let started = DispatchingModules::start(shared).map_err(SetupError::Threads)?;
-            // If another thread was faster, the modules that this thread started end unused.
-            let _ = self.modules.set(started);
-        }
-        Ok(())
+    /// Returns the configuration.
+    pub(crate) fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    /// Reports whether the ORB was shut down or a shutdown has begun.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.shared.is_closing()
     }
 
     /// Locks the opening of endpoints until the guard is dropped.
@@ -55,7 +64,7 @@ impl ServerSide {
     /// Classifies an address: whether this ORB, or a lane of it, listens at the address.
     pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
         let own = |at: &PublishedAddress| address.leads_to(&at.address);
-        let published = self.published.get();
+        let published = self.shared.published.get();
         if published.is_some_and(|addresses| addresses.iter().any(own)) {
             return OwnAddress::Orb;
         }
@@ -65,7 +74,7 @@ impl ServerSide {
     /// Returns the address at which this process connects to an address that the ORB publishes.
     pub(crate) fn own_place(&self, address: &Address) -> Option<Address> {
         let own = |at: &PublishedAddress| address.leads_to(&at.address);
-        let at = self.published.get()?.iter().position(own)?;
+        let at = self.shared.published.get()?.iter().position(own)?;
         self.own_places.get()?.get(at).cloned()
     }
 

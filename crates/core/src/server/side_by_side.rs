@@ -8,7 +8,7 @@
 //! | waits for each answer | nothing | two atomic accesses |
 //! | has sent more, and its requests are short | they are run one after another | one copy of the request, two locks |
 //! | has sent more, and they take longer | the connection is handed on before each is run | waking a thread |
-//! | sends more while one runs | `takeover.rs` has another thread read on, and from then on as above | waking a thread |
+//! | sends more while one runs | `watching.rs` has another thread read on, and from then on as above | waking a thread |
 //!
 //! At most `MaxRequestsPerConnection` requests run concurrently; then the connection is not read until one has ended.
 //! Oneway requests begin in the order of arrival: the connection is handed on only while one runs, not before.
@@ -19,22 +19,19 @@ use oxorb_giop::{Inbox, Message, Response};
 
 use super::assign;
 use super::connection::Connection;
-use super::host::Host;
-use super::serving_context::{ServedConnection, ServingContext, finished, is_upcall};
+use super::dispatch::dispatch;
+use super::serve::{finished, is_upcall};
+use super::serving_context::{ServedConnection, ServingContext};
 use super::session::SessionStep;
 use super::share::SMALL;
-use crate::Options;
 use crate::threads::clock;
+use crate::{Options, Orb};
 
 impl Connection {
     /// Runs a request as [`run`](Self::run) does, if more input has arrived or may arrive at any time, or if another
     /// thread has read the request.
     #[cold]
-    pub(super) fn run_among_others(
-        &mut self,
-        orb: &impl Host,
-        context: &ServingContext,
-    ) -> SessionStep {
+    pub(super) fn run_among_others(&mut self, orb: &Orb, context: &ServingContext) -> SessionStep {
         let frame = self.inbox.frame();
         let (kind, id) = (frame.header.kind, frame.request_id());
         if context.detached.get() {
@@ -81,23 +78,24 @@ impl Connection {
     }
 
     /// Runs the request that the inbox announces.
-    fn run_announced(&mut self, orb: &impl Host, context: &ServingContext) -> SessionStep {
+    fn run_announced(&mut self, orb: &Orb, context: &ServingContext) -> SessionStep {
         let (caller, inbox, sink) = self.parts(context);
-        {
-            let frame = inbox.frame();
-            context.upcall(orb, inbox, &frame, frame.request_id(), caller, sink)
-        }
+        let frame = inbox.frame();
+        context.request.set(Some(frame.request_id()));
+        let next = dispatch(orb, inbox, &frame, caller, sink);
+        context.request_ended();
+        next
     }
 
     /// Serves the message that the inbox announces, which runs no servant.
-    fn dispatch_announced(&mut self, orb: &impl Host, context: &ServingContext) -> SessionStep {
+    fn dispatch_announced(&mut self, orb: &Orb, context: &ServingContext) -> SessionStep {
         let (caller, inbox, sink) = self.parts(context);
-        orb.dispatch(inbox, &inbox.frame(), caller, sink)
+        dispatch(orb, inbox, &inbox.frame(), caller, sink)
     }
 
     /// Reports whether the client waits for the answer to the announced request, so that another of its requests may
     /// begin before.
-    fn waits(&mut self, orb: &impl Host, context: &ServingContext) -> bool {
+    fn waits(&mut self, orb: &Orb, context: &ServingContext) -> bool {
         let (mut caller, inbox, _) = self.parts(context);
         let frame = inbox.frame();
         let Ok(Message::Request(request)) = frame.message() else {
@@ -125,7 +123,7 @@ impl Connection {
     /// Hands the connection to another thread for reading before the announced request is run.
     /// Returns false if no thread is free, if the request is too short, or if the limit of
     /// concurrent requests is reached.
-    fn hand_on(&mut self, orb: &impl Host, context: &ServingContext, request: u32) -> bool {
+    fn hand_on(&mut self, orb: &Orb, context: &ServingContext, request: u32) -> bool {
         let status = Arc::clone(&self.common.status);
         if self.session.in_order || status.is_short() || !status.may_go_beside(orb.options()) {
             return false;
@@ -143,7 +141,7 @@ impl Connection {
         let (link, common) = (Arc::clone(&self.link), self.common.clone());
         let connection = Connection::of(self.id, link, rest, self.session, common, false);
         context.handed_over.set(true);
-        owner.hand_on(orb, connection);
+        owner.hand_on(orb.server(), connection);
         true
     }
 }

@@ -10,13 +10,13 @@ use oxorb_giop::{Frame, FrameContext, Reply, Request, Wire};
 use oxorb_object::{CompletionStatus, SystemException};
 use oxorb_transport::Link;
 
-use super::admission::Expected;
 use super::client::Client;
 use super::deferred_reply::DeferredReply;
 use super::large_replies::LARGE;
-use super::reply_memory::ReplyMemory;
+use super::reply_memory::{Expected, ReplyMemory};
 use super::serving_context;
 use super::share::{KeptBuffer, SMALL};
+use super::side::ServerSide;
 use super::status::Status;
 use crate::conn::{CollocatedReply, Mailbox, Turn, send_written, write_message};
 use crate::error::raise;
@@ -201,10 +201,17 @@ impl Sink {
     }
 
     /// Returns the path of a later answer; to be called once, in the thread that serves the request `id`. `None` if the
-    /// request is served in a thread without relation to its connection.
-    pub(crate) fn defer(&mut self, id: u32, wire: Wire) -> Option<DeferredReply> {
+    /// request is served in a thread without relation to its connection. `side`: that of the ORB that serves it.
+    pub(crate) fn defer(
+        &mut self,
+        side: &Arc<ServerSide>,
+        id: u32,
+        wire: Wire,
+    ) -> Option<DeferredReply> {
         let line = match &self.target {
-            ReplyTarget::Link(link) => DeferredReply::Link(serving_context::keep(link, id, wire)?),
+            ReplyTarget::Link(link) => {
+                DeferredReply::Link(serving_context::keep(side, link, id, wire)?)
+            }
             ReplyTarget::Memory(_) => {
                 let mailbox = Arc::<Mailbox>::default();
                 self.target = ReplyTarget::Mailbox(Arc::clone(&mailbox));

@@ -472,11 +472,8 @@ fn request_of(word: u64) -> u32 {
 mod tests {
     use std::time::Instant;
 
-    use oxorb_object::ServiceContexts;
-    use oxorb_transport::Address;
-
     use super::*;
-    use crate::conn::{ConnectionEnd, Offer};
+    use crate::conn::ConnectionEnd;
 
     /// Calls that never wait for a reply.
     struct NoCalls;
@@ -493,22 +490,6 @@ mod tests {
         fn expire(&self, _: Instant, _: Option<std::time::Duration>) {}
 
         fn end(&self, _: ConnectionEnd) {}
-
-        fn has_offer(&self, _: &ServiceContexts<'_>) -> bool {
-            false
-        }
-
-        fn set_offer(&self, _: Offer) -> bool {
-            false
-        }
-
-        fn may_lead_to(self: Arc<Self>, _: &Address) -> bool {
-            false
-        }
-
-        fn lead_to(self: Arc<Self>, _: &Address) -> bool {
-            false
-        }
     }
 
     /// Returns the status of a connection that is paused for an hour, and the end of the pause.

@@ -1,56 +1,14 @@
-//! Takeover of connections whose threads run long requests.
-//!
-//! A thread that runs a request does not notice further input of its connection, and a check before each request would
-//! cost a system call. Therefore one thread periodically looks for connections that are still in the same request as at
-//! its last check, and watches those: input wakes this thread, and the connection is taken over at once. From then on
-//! the connection counts as one that carries several requests at a time (`side_by_side.rs`). While all connections are
-//! idle, the thread sleeps.
-//!
-//! | a further request comes | and is read by another thread |
-//! |---|---|
-//! | in the first milliseconds of the one that runs | after [`SELDOM`] and [`OFTEN`] at most |
-//! | so, and all clients called back to back until then | after [`RARELY`] and [`OFTEN`] at most |
-//! | later | at once |
-//!
-//! If threads have native priorities, each lane has a watching thread of its own, as urgent as the lane: other lanes
-//! that use up the processor do not delay its takeovers.
+//! Takeover of connections: state of the thread that watches for long requests. `watching.rs` runs that thread.
 
 use std::io;
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::sync::OnceLock;
 
 use oxorb_sys::poll::Token;
-use oxorb_sys::thread::Purpose;
 
-use super::connection::{Connection, ConnectionShared};
-use super::connection_owner::ConnectionOwner;
-use super::host::Host;
-use super::lane::Lane;
-use super::per_connection::leave;
 use super::reactor::{self, Armed, Reactor};
-use super::registry::{LongRunning, Look};
+use super::registry::LongRunning;
 use crate::ReactorChoice;
-use crate::threads::clock;
 use crate::threads::sync::atomic::{AtomicBool, Ordering};
-use crate::threads::sync::thread;
-
-/// Pause between two looks while connections are busy, and none is known to carry several requests at a time.
-const SELDOM: Duration = Duration::from_millis(10);
-
-/// Longest pause between two looks while all busy connections carry a stream of short requests.
-const RARELY: Duration = Duration::from_millis(100);
-
-/// Pause between two looks while a request runs that may be long.
-const OFTEN: Duration = Duration::from_millis(5);
-
-/// Smallest pause after a look, as a multiple of the look's duration: looks take at most a hundredth of a processor.
-const REST: u32 = 100;
-
-/// Longest sleep of the watching thread of a lane that is about to end.
-const LAST: Duration = Duration::from_millis(500);
-
-/// Name of watching threads.
-const NAME: &str = "oxorb-takeover";
 
 /// Watching thread of an ORB or of a lane, once started.
 #[derive(Default)]
@@ -62,39 +20,32 @@ pub(crate) struct Takeover {
 }
 
 impl Takeover {
-    /// Starts the thread, unless it runs already, or requests of one connection run one after another. Without the
-    /// thread, connections are handed on only if requests are buffered behind each other.
-    pub(super) fn start(&self, orb: &impl Host, lane: Option<Arc<Lane>>) {
-        // In a model, the test itself calls `look`.
-        if cfg!(all(test, feature = "model"))
-            || orb.options().max_requests_per_connection <= 1
-            || self.begun.load(Ordering::Relaxed)
-            || self.begun.swap(true, Ordering::Relaxed)
-        {
-            return;
-        }
-        if self.spawn(orb, lane).is_err() {
-            self.begun.store(false, Ordering::Relaxed);
-        }
+    /// Reports whether the caller has to start the thread: true for the first caller.
+    pub(super) fn begins(&self) -> bool {
+        !self.begun.load(Ordering::Relaxed) && !self.begun.swap(true, Ordering::Relaxed)
     }
 
-    fn spawn(&self, orb: &impl Host, lane: Option<Arc<Lane>>) -> io::Result<()> {
+    /// Records that the thread could not be started; a later caller tries again.
+    pub(super) fn not_begun(&self) {
+        self.begun.store(false, Ordering::Relaxed);
+    }
+
+    /// Makes the reactor of the thread, unless there is one.
+    pub(super) fn prepare(&self) -> io::Result<()> {
         if self.reactor.get().is_none() {
             let _ = self.reactor.set(reactor::make(ReactorChoice::Epoll)?);
         }
-        let builder = match &lane {
-            Some(lane) => lane.builder(orb.shared(), Purpose::Takeover, NAME),
-            None => orb.shared().threads.builder(Purpose::Takeover, NAME, None),
-        };
-        let orb = orb.clone();
-        let watch = move || match lane {
-            Some(lane) => {
-                lane.enter_unreserved(orb.shared());
-                lane.takeover.watch(&orb, Some(&lane));
-            }
-            None => orb.takeover().watch(&orb, None),
-        };
-        builder.spawn(watch).map(drop)
+        Ok(())
+    }
+
+    /// Returns the reactor at which the thread waits, once there is one.
+    pub(super) fn reactor(&self) -> Option<&dyn Reactor> {
+        self.reactor.get().map(|reactor| &**reactor)
+    }
+
+    /// Records whether the thread sleeps until a connection has input after a silence.
+    pub(super) fn set_sleeps(&self, sleeps: bool) {
+        self.sleeps.store(sleeps, Ordering::SeqCst);
     }
 
     /// Wakes the thread if it sleeps, because a connection has input after a silence.
@@ -111,46 +62,8 @@ impl Takeover {
         }
     }
 
-    /// Checks connections periodically, and hands them on, until the ORB or the lane ends.
-    fn watch(&self, orb: &impl Host, lane: Option<&Arc<Lane>>) {
-        let Some(reactor) = self.reactor.get() else {
-            return;
-        };
-        let is_over = || orb.is_closing() || lane.is_some_and(|lane| lane.is_over(orb));
-        let (mut seldom, mut found) = (SELDOM, Look::default());
-        while !is_over() {
-            let began = clock::now();
-            let next = look(orb, lane, &mut found);
-            seldom = match next {
-                NextLook::Stream => RARELY.min(seldom * 2),
-                _ => SELDOM,
-            };
-            let pause = match next {
-                NextLook::Often => OFTEN.max(clock::since(began) * REST),
-                NextLook::Seldom | NextLook::Stream => seldom.max(clock::since(began) * REST),
-                NextLook::Silence => {
-                    self.sleeps.store(true, Ordering::SeqCst);
-                    orb.registry().long_running(lane, &mut found);
-                    let busy = is_over() || found.busy;
-                    found.long.clear();
-                    let ends = lane.is_some_and(|lane| lane.is_stopping());
-                    match (busy, ends) {
-                        (true, _) => OFTEN,
-                        (false, true) => LAST,
-                        (false, false) => Duration::MAX,
-                    }
-                }
-            };
-            // The token is ignored, because the next look finds the connection with input.
-            if reactor.wait_one(pause).is_err() {
-                thread::sleep(SELDOM);
-            }
-            self.sleeps.store(false, Ordering::SeqCst);
-        }
-    }
-
     /// Arms a connection, so that its next input wakes the thread.
-    fn arm(&self, connection: &LongRunning) {
+    pub(super) fn arm(&self, connection: &LongRunning) {
         let LongRunning { id, link, .. } = connection;
         if let Some(reactor) = self.reactor.get() {
             let token = Token(*id);
@@ -158,80 +71,5 @@ impl Takeover {
             // A link that cannot be watched is checked at each look, so a failure is ignored.
             let _ = rearmed.or_else(|_| reactor.add(link, token, Armed::Once));
         }
-    }
-}
-
-/// Time of the next look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NextLook {
-    /// Soon: requests run that may be long.
-    Often,
-    /// Later: some connections are busy.
-    Seldom,
-    /// Later still: all busy connections have carried many requests since the last check.
-    Stream,
-    /// Once a connection has input.
-    Silence,
-}
-
-/// Checks the connections of a lane with its own watching thread, or all others, once. Returns the time of the next
-/// check.
-pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) -> NextLook {
-    orb.registry().long_running(lane, found);
-    let takeover = lane.map_or_else(|| orb.takeover(), |lane| &lane.takeover);
-    let often = found.running || found.shared || !found.long.is_empty();
-    for one in found.long.drain(..) {
-        let waits = one.status.behind.lock().is_some();
-        let in_order = one.status.session.lock().in_order;
-        if in_order || !one.status.may_go_beside(orb.options()) {
-            continue;
-        }
-        if !waits && !one.link.has_input().unwrap_or(true) {
-            if one.status.is_watched_first(one.request) {
-                takeover.arm(&one);
-            }
-            continue;
-        }
-        let LongRunning { id, link, status, request } = one;
-        let Some((owner, pool)) =
-            status.origin().and_then(|origin| Some((origin.owner.upgrade()?, origin.pool)))
-        else {
-            continue;
-        };
-        let buffering = match &owner {
-            ConnectionOwner::Lane(lane) if lane.buffers() => Some(lane),
-            _ => None,
-        };
-        let reserved = owner.reserve_thread(orb);
-        if !reserved && buffering.is_none() {
-            continue;
-        }
-        status.share();
-        let taken = status.take_over(request);
-        let inbox = match taken {
-            true => status.behind.lock().take(),
-            false => None,
-        };
-        let inbox = inbox.unwrap_or_else(|| status.inbox(&orb.options().limits));
-        let session = *status.session.lock();
-        let payloads = status.payloads(orb.options());
-        let common = ConnectionShared { status, pool, payloads };
-        let connection = Connection::of(id, link, inbox, session, common, false);
-        match (taken, buffering) {
-            (true, Some(lane)) if !reserved => lane.buffer_taken(orb, connection),
-            (true, _) => owner.hand_on(orb, connection),
-            (false, _) => {
-                if reserved {
-                    owner.release_thread(orb);
-                }
-                leave(orb, connection);
-            }
-        }
-    }
-    match (often, found.busy, found.stream) {
-        (true, ..) => NextLook::Often,
-        (false, true, true) => NextLook::Stream,
-        (false, true, false) => NextLook::Seldom,
-        (false, false, _) => NextLook::Silence,
     }
 }

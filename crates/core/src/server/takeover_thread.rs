@@ -22,9 +22,10 @@ use oxorb_transport::Link;
 
 use super::connection::Connection;
 use super::connection_owner::ConnectionOwner;
-use super::host::Host;
 use super::per_connection;
+use super::serve;
 use super::serving_context::{self, ServingContext};
+use crate::Orb;
 use crate::conn::{BlockingHooks, CancelWatch, NestedCall};
 use crate::threads::lock::Mutex;
 use crate::threads::sync::attributed;
@@ -51,6 +52,21 @@ pub(super) static HOOKS: BlockingHooks = BlockingHooks {
     },
     watch: |call| serving_context::with(|context| context.watch(call)),
 };
+
+/// Reports whether the client of the request that this thread serves no longer waits for the
+/// answer: it has cancelled the request, or closed the connection.
+///
+/// For servants with long operations that can be abandoned. Costs a system call. Once input has
+/// arrived over the connection, another thread reads the connection, so a cancellation may be
+/// reported only by the next call. False in a thread that serves no request received over a
+/// connection.
+///
+/// ```
+/// assert!(!oxorb_core::request_is_cancelled());
+/// ```
+pub fn request_is_cancelled() -> bool {
+    serving_context::with(ServingContext::is_cancelled)
+}
 
 impl ServingContext {
     #[inline]
@@ -84,6 +100,32 @@ impl ServingContext {
         true
     }
 
+    /// Reports whether the client no longer waits for the answer to the running request.
+    fn is_cancelled(&self) -> bool {
+        let Some(id) = self.request() else {
+            return false;
+        };
+        let served = self.served.borrow();
+        let Some(served) = served.as_ref() else {
+            return false;
+        };
+        let status = &served.common.status;
+        let running = self.running.get();
+        let taken = running != 0 && !status.reads(running);
+        if self.handed_over.get() || taken {
+            return status.turn().is_some_and(|turn| turn.is_cancelled(id));
+        }
+        let behind = status.behind.lock();
+        if behind.as_ref().is_some_and(|inbox| inbox.is_cancelled(id)) {
+            return true;
+        }
+        drop(behind);
+        if served.link.has_input().unwrap_or(true) {
+            self.hand_over();
+        }
+        false
+    }
+
     /// Registers a call to be cancelled with the request that runs.
     #[cold]
     fn watch(&self, call: Arc<dyn NestedCall>) -> Option<CancelWatch> {
@@ -105,9 +147,9 @@ impl ServingContext {
 
     /// Starts a takeover thread, unless another thread has taken over already. If the system provides no thread,
     /// nothing changes.
-    pub(super) fn hand_over(&self) {
+    fn hand_over(&self) {
         let served = self.served.borrow();
-        let Some(served) = served.as_ref() else {
+        let (Some(served), Some(orb)) = (served.as_ref(), serve::orb()) else {
             return;
         };
         let status = &served.common.status;
@@ -124,7 +166,7 @@ impl ServingContext {
         let connection = Connection::of(
             served.id,
             Arc::clone(&served.link),
-            inbox.unwrap_or_else(|| status.inbox(&served.orb.options().limits)),
+            inbox.unwrap_or_else(|| status.inbox(&orb.options().limits)),
             session,
             served.common.clone(),
             false,
@@ -137,7 +179,7 @@ impl ServingContext {
         if let Some(lane) = lane {
             lane.disarm(&served.link, served.id);
         }
-        let (orb, owner) = (Arc::clone(&served.orb), served.owner.clone());
+        let owner = served.owner.clone();
         let (purpose, name) = (Purpose::Takeover, "oxorb-stand-in");
         let builder = match &owner {
             ConnectionOwner::Thread(None) => orb.shared().threads.builder(purpose, name, None),
@@ -145,7 +187,7 @@ impl ServingContext {
                 lane.builder(orb.shared(), purpose, name)
             }
         };
-        match orb.take_over(builder, owner, connection, || {}) {
+        match start(builder, &orb, owner, connection, || {}) {
             Ok(()) => {
                 self.handed_over.set(true);
                 self.stood_aside.set(true);
@@ -167,9 +209,9 @@ impl ServingContext {
 
 /// Starts a thread that serves `connection` and then calls `last`. Returns the connection if the system provides no
 /// thread.
-pub(crate) fn start(
+pub(super) fn start(
     builder: attributed::Builder,
-    orb: &impl Host,
+    orb: &Orb,
     owner: ConnectionOwner,
     connection: Connection,
     last: fn(),

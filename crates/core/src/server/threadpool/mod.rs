@@ -1,36 +1,33 @@
-//! Threadpools: lanes with a priority each, on ports of their own or on the ORB's (RT-CORBA 1.2, 5.7).
+//! Threadpools: lanes with a priority each, on ports of their own or on the ORB's (RT-CORBA 1.2, 5.7). `open.rs` starts
+//! their threads.
 
 mod drops;
 mod error;
 mod front;
 mod napi;
 mod one_port;
+mod open;
 mod plan;
 mod steering;
 
 use std::collections::BTreeMap;
-use std::io;
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use oxorb_object::CompletionStatus;
 use oxorb_rt::Priority;
-use oxorb_transport::{Address, Endpoint, Publish};
+use oxorb_transport::Address;
 
 use self::front::OpenFront;
 use self::napi::LaneNapi;
-use super::host::Host;
-use super::lane::{Lane, Plan};
+use super::lane::Lane;
 use super::lane_memory::LaneMemory;
-use super::listener::{Listeners, OpenError};
+use super::listener::Listeners;
 use super::registry::Registry;
-use super::reserve::{self, Reserve};
-use crate::Options;
 use crate::PoolThread;
-use crate::SetupError;
 use crate::error::raise;
 use crate::monitoring::metrics::LaneState;
 use crate::policy::ProtocolList;
@@ -253,63 +250,6 @@ impl Pool {
 }
 
 impl Pools {
-    /// Starts the lanes of a new threadpool, whose plan was [checked](Threadpool::check), and opens their endpoints.
-    pub(crate) fn create(
-        &self,
-        orb: &impl Host,
-        plan: Threadpool,
-    ) -> Result<ThreadpoolId, ThreadpoolError> {
-        let id = ThreadpoolId(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        plan.check_reactor(orb.shared(), id)?;
-        plan.check_scheduling(orb.shared(), id)?;
-        plan.check_one_port(orb.shared())?;
-        plan.check_front(orb.shared(), id)?;
-        plan.warn_of_priorities(orb.shared(), id);
-        let lanes: Vec<Arc<Lane>> = (0..plan.lanes.len())
-            .map(|at| new_lane(orb.options(), &plan, id, at).map(Arc::new))
-            .collect::<io::Result<_>>()
-            .map_err(SetupError::Threads)?;
-        if plan.borrowing {
-            reserve::lend(&lanes).map_err(SetupError::Threads)?;
-        }
-        Lane::find_lowest(&lanes);
-        let open = lanes.iter().zip(&plan.lanes).map(|(lane, planned)| OpenLane {
-            lane: Arc::clone(lane),
-            priority: planned.priority,
-            listeners: Listeners::default(),
-            addresses: Vec::new(),
-            at: Vec::new(),
-            fixed: false,
-        });
-        let before = self.lanes.fetch_add(plan.lanes.len() as u32, Ordering::Relaxed);
-        let mut pool = Pool {
-            has_lanes: plan.has_lanes,
-            periods: plan.periods.clone(),
-            serving: plan.serving,
-            lanes: open.collect(),
-            front: OpenFront::default(),
-            napi: LaneNapi::default(),
-        };
-        let opened = pool.open(orb, id, before);
-        let opened = opened.and_then(|()| {
-            let lanes = pool.lanes.iter().map(|lane| (&lane.listeners, &lane.lane));
-            front::open(orb, id, &plan, lanes)
-        });
-        match opened {
-            Ok(front) => pool.front = front,
-            Err(error) => {
-                pool.stop();
-                pool.wait_ended(clock::now() + LAST_THREADS);
-                return Err(error.into());
-            }
-        }
-        pool.napi.begin(orb.shared(), id, &plan);
-        let mut pools = self.lock();
-        pools.insert(id, Arc::new(pool));
-        self.show(&pools);
-        Ok(id)
-    }
-
     /// Destroys a threadpool.
     pub(crate) fn destroy(
         &self,
@@ -372,159 +312,6 @@ impl Pools {
     pub(crate) fn has_fixed_ports(&self, pool: ThreadpoolId) -> bool {
         let pools = self.lock();
         pools.get(&pool).is_some_and(|pool| pool.lanes.iter().all(|lane| lane.fixed))
-    }
-}
-
-fn new_lane(options: &Options, plan: &Threadpool, id: ThreadpoolId, at: usize) -> io::Result<Lane> {
-    let lane = &plan.lanes[at];
-    let realtime = &options.realtime;
-    let (reserve, limits) = match (plan.serving, plan.buffering) {
-        (Serving::Reader, Some(limits)) => (Reserve::buffering()?, Some(limits)),
-        // Requests that arrived over connections of other lanes wait in the queue.
-        (Serving::Reader, None) if realtime.lanes_on_one_port => {
-            (Reserve::default(), Some(RequestBuffering::default()))
-        }
-        (Serving::Queue, limits) => (Reserve::default(), Some(limits.unwrap_or_default())),
-        _ => (Reserve::default(), None),
-    };
-    let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
-    let queue = limits.map(|limits| {
-        let requests = or(limits.max_requests, options.max_connections);
-        (requests, or(limits.max_octets, realtime.max_buffered_octets))
-    });
-    let message_buffers = plan.buffers;
-    let plan = Plan {
-        name: format!("oxorb-{}.{at}", id.0),
-        pool: id.0,
-        lane: at as u32,
-        priority: Some(lane.priority),
-        scheduling: lane.scheduling,
-        serving: plan.serving,
-        reactor: plan.reactor.unwrap_or(options.reactor),
-        order: limits.unwrap_or_default().order,
-        drops: limits.unwrap_or_default().drops,
-        queue,
-        static_threads: lane.static_threads,
-        dynamic_threads: lane.dynamic_threads,
-        dynamic_idle: realtime.dynamic_idle,
-        stack_size: (plan.stack_size != 0).then_some(plan.stack_size),
-        cpu: plan.cpu(options, id, at),
-        dscp: plan.mark(options, id, at),
-        socket_priority: lane.socket_priority,
-        prefault: realtime.lock_memory,
-        busy_poll: lane.busy_poll,
-        pacing: lane.pacing.map(NonZeroU64::get),
-        buffers: message_buffers,
-        value_arena: plan.value_arena,
-    };
-    Lane::new(plan, reserve)
-}
-
-/// Returns the endpoints of a lane, the `number`th of the ORB from 1.
-fn lane_endpoints(
-    options: &Options,
-    id: ThreadpoolId,
-    at: usize,
-    number: u32,
-) -> Result<Vec<Endpoint>, SetupError> {
-    let named = options.realtime.lane_endpoints.iter();
-    let named = named.filter(|lane| lane.matches(id.0, at as u32));
-    let endpoints: Vec<_> = named.flat_map(|lane| lane.endpoints.clone()).collect();
-    if !endpoints.is_empty() {
-        return Ok(endpoints);
-    }
-    let next = |endpoint: &Endpoint| {
-        let transport = options.protocol_at(endpoint)?.transport();
-        let next = transport.following(endpoint, number);
-        next.ok_or_else(|| SetupError::LanePort {
-            pool: id,
-            lane: at,
-            follows: endpoint.to_string(),
-            error: None,
-        })
-    };
-    options.endpoints()?.iter().map(next).collect()
-}
-
-/// Returns the rules for the published addresses of an endpoint of a lane, the `number`th of the ORB from 1. The port of
-/// a rule is that of the ORB's own endpoint. If the lane's endpoint `follows` that endpoint, its published port is as far
-/// from the rule's port as the ports of the two endpoints are from each other; otherwise its own port is published.
-fn lane_rules(
-    options: &Options,
-    id: ThreadpoolId,
-    at: usize,
-    number: u32,
-    endpoint: &Endpoint,
-    follows: Option<&Endpoint>,
-) -> Result<Vec<Publish>, SetupError> {
-    let transport = options.protocol_at(endpoint)?.transport();
-    // A port that the system chooses follows no other.
-    let Some(follows) = follows.filter(|_| transport.is_fixed(endpoint)) else {
-        return Ok(options.publish.iter().map(Publish::at_own_port).collect());
-    };
-    let port = |of: &Endpoint| {
-        let (_, port) = transport.listen_point(&transport.own_address(of))?;
-        Some(u32::from(port))
-    };
-    let distance = match port(endpoint).zip(port(follows)) {
-        // A lane listens beyond the port span of the ORB's endpoint.
-        Some((lane, first)) => lane.saturating_sub(first),
-        // Sockets and memory of this host have no ports, and the rules do not apply to them.
-        None if transport.is_local(endpoint) => return Ok(options.publish.clone()),
-        None => number,
-    };
-    let of_lane = |rule: &Publish| {
-        rule.following(distance).ok_or_else(|| SetupError::LanePort {
-            pool: id,
-            lane: at,
-            follows: "that of -ORBEndPointPublish".to_owned(),
-            error: None,
-        })
-    };
-    options.publish.iter().map(of_lane).collect()
-}
-
-impl Pool {
-    fn open(&mut self, orb: &impl Host, id: ThreadpoolId, before: u32) -> Result<(), SetupError> {
-        let shared = orb.options().realtime.lanes_on_one_port;
-        for (at, open) in self.lanes.iter_mut().enumerate() {
-            let started = || {
-                open.lane.start(orb)?;
-                open.lane.start_reader(orb)?;
-                Ok(Some(Arc::clone(&open.lane)))
-            };
-            let number = before + at as u32 + 1;
-            let endpoints = match shared {
-                true => Vec::new(),
-                false => lane_endpoints(orb.options(), id, at, number)?,
-            };
-            open.fixed = endpoints.iter().all(|endpoint| orb.options().is_fixed(endpoint));
-            let named = &orb.options().realtime.lane_endpoints;
-            let named = named.iter().any(|lane| lane.matches(id.0, at as u32));
-            let followed = if named { Vec::new() } else { orb.options().endpoints()? };
-            let rules = endpoints.iter().enumerate().map(|(place, endpoint)| match shared {
-                true => Ok(Vec::new()),
-                false => lane_rules(orb.options(), id, at, number, endpoint, followed.get(place)),
-            });
-            let rules: Vec<Vec<Publish>> = rules.collect::<Result<_, _>>()?;
-            let real = open.listeners.open(orb, &endpoints, started);
-            let real = real.map_err(|error| match error {
-                OpenError::Listen(error) if open.fixed && !named => SetupError::LanePort {
-                    pool: id,
-                    lane: at,
-                    follows: orb.options().listen[0].to_string(),
-                    error: Some(Box::new(error)),
-                },
-                error => error.into(),
-            })?;
-            for (endpoint, rules) in real.iter().zip(&rules) {
-                let addresses = orb.shared().addresses_by(endpoint, rules)?;
-                let own = orb.options().protocol_at(endpoint)?.transport().own_address(endpoint);
-                open.at.extend(addresses.iter().map(|_| own.clone()));
-                open.addresses.extend(addresses);
-            }
-        }
-        Ok(())
     }
 }
 

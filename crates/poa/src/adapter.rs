@@ -1,20 +1,14 @@
 //! Root adapter: all POAs of an ORB, and the tables by which requests find them.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::dispatch::without_slot;
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use oxorb_core::lock::{Mutex, MutexGuard};
-use oxorb_core::policy::LargePayloads;
-use oxorb_core::{
-    Adapter, Described, Interface, Located, ObjectRef, Orb, Outcome, PoolThread, Ref, Scheduled,
-    Servant, Upcall, WeakOrb,
-};
+use oxorb_core::{Adapter, Interface, ObjectRef, Orb, Ref, WeakOrb};
 use oxorb_object::SystemException;
-use oxorb_rt::Priority;
 
 use crate::buckets::Buckets;
 use crate::etherealizer::Etherealizer;
@@ -27,7 +21,7 @@ use crate::pass::Pass;
 use crate::poa::{Make, Poa, PoaInner, ROOT};
 use crate::policies::Lifespan;
 use crate::unknown::Unknown;
-use crate::{AdapterObserver, ManagerState, PoaError, PoaManager, Policies};
+use crate::{AdapterObserver, PoaError, PoaManager, Policies};
 
 /// Guard that a request holds while it is inside a POA.
 pub(crate) type Admission = Guard<Option<Arc<Pass>>>;
@@ -166,13 +160,8 @@ impl RootAdapter {
         self.orb.upgrade()
     }
 
-    /// Returns the entries of the run-time scheduler for the object of a key.
-    pub(crate) fn scheduled_at(&self, key: &[u8]) -> Option<Scheduled> {
-        self.look_into(key, |pass, key| pass.find_active(key)?.scheduled.clone())
-    }
-
     /// Calls `look` on the POA of a key, if that POA exists.
-    fn look_into<R>(
+    pub(crate) fn look_into<R>(
         &self,
         key: &[u8],
         look: impl FnOnce(&Pass, Key<'_>) -> Option<R>,
@@ -341,97 +330,6 @@ impl RootAdapter {
         let managers = self.managers.lock();
         let managers = managers.iter().filter_map(Weak::upgrade);
         managers.map(PoaManager::of).collect()
-    }
-}
-
-impl Adapter for RootAdapter {
-    #[inline]
-    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
-        self.find_and_call(upcall)
-    }
-
-    #[inline]
-    fn serve_direct(&self, orb: &Orb, key: &[u8], serve: &mut dyn FnMut(&dyn Servant)) {
-        self.call_directly(orb, key, serve);
-    }
-
-    fn locate(&self, key: &[u8]) -> Located {
-        self.find(key)
-    }
-
-    fn scheduled(&self, key: &[u8]) -> Option<Scheduled> {
-        self.scheduled_at(key)
-    }
-
-    fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
-        let names = self.names.load();
-        let plain = without_slot(key).0;
-        let canonical = match Key::parse(plain) {
-            Some(_) => Cow::Borrowed(plain),
-            None => match names.get(plain) {
-                Some(bound) => bound,
-                None => return,
-            },
-        };
-        let found = self.look_into(key, |pass, key| {
-            let path: Option<Vec<&str>> =
-                crate::key::names(&pass.poa.path).map(|name| Some(name?.0)).collect();
-            Some((path?.join("/"), pass.find_active(key)?))
-        });
-        if let Some((poa, object)) = found {
-            let servant = &*object.servant;
-            let id = servant.repository_id();
-            look(Described::new(&canonical, &poa, id, &|id| servant.is_a(id)));
-        }
-    }
-
-    fn bidirectional(&self, key: &[u8]) -> Option<bool> {
-        self.look_into(key, |pass, _| pass.poa.policies.both_ways())
-    }
-
-    fn large_payloads(&self, key: &[u8]) -> Option<LargePayloads> {
-        self.look_into(key, |pass, _| pass.poa.policies.large_payloads)
-    }
-
-    fn lane_of(&self, key: &[u8], priority: Option<Priority>) -> Option<PoolThread> {
-        self.look_into(key, |pass, key| pass.lane_of(key, priority))
-    }
-
-    fn look_at_running(&self, look: &mut dyn FnMut(&[u8])) {
-        let current = self.shared().map(|adapter| crate::Current::of(&adapter));
-        if let Some(id) = current.and_then(|current| current.object_id().ok()) {
-            look(id.as_bytes());
-        }
-    }
-
-    fn closing(&self) {
-        for manager in self.managers() {
-            manager.release();
-        }
-    }
-
-    fn close(&self) {
-        let Some(adapter) = self.shared() else { return };
-        for manager in self.managers() {
-            if manager.state() != ManagerState::Inactive {
-                let _ = manager.deactivate(false, false);
-            }
-        }
-        // Deactivate all objects, as the destruction of the root POA does, but keep the POAs, so
-        // that references to their objects can still be created.
-        let mut poas = vec![Poa::of(&adapter, self.root())];
-        let mut at = 0;
-        while let Some(poa) = poas.get(at) {
-            poas.extend(poa.children());
-            at += 1;
-        }
-        let until = Instant::now() + self.hold_time();
-        for poa in &poas {
-            poa.inner.objects.clear(true);
-        }
-        for poa in &poas {
-            poa.inner.life.wait_quiet(1, until, || false);
-        }
     }
 }
 

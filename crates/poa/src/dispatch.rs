@@ -4,21 +4,25 @@
 //! [`serve`](RootAdapter::serve): those for POAs with priorities or POAs that do not exist yet, and
 //! those that must wait for a manager, a thread or a servant.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
 use oxorb_cdr::Encode as _;
 use oxorb_core::interceptor::Target;
+use oxorb_core::policy::LargePayloads;
 use oxorb_core::probe::{self, Stage};
 use oxorb_core::{
-    Aliased, Located, NO_SLOT, Orb, Outcome, SLOTTED_KEY, SLOTTED_KEY_LEN, Servant, Upcall,
+    Adapter, Aliased, Described, Located, NO_SLOT, Orb, Outcome, PoolThread, SLOTTED_KEY,
+    SLOTTED_KEY_LEN, Scheduled, Servant, Upcall,
 };
 use oxorb_object::SystemException;
+use oxorb_rt::Priority;
 
 use crate::adapter::{Admission, RootAdapter};
 use crate::current;
 use crate::incarnation::Incarnated;
-use crate::key::{ActiveKey, Key};
+use crate::key::{self, ActiveKey, Key};
 use crate::object_map::Place;
 use crate::pass::Pass;
 use crate::poa::{Poa, PoaInner, ServantManager};
@@ -42,10 +46,9 @@ enum Tried<'r> {
     Elsewhere(Upcall<'r>),
 }
 
-impl RootAdapter {
-    /// Serves one request.
+impl Adapter for RootAdapter {
     #[inline]
-    pub(crate) fn find_and_call(&self, mut upcall: Upcall<'_>) -> Outcome {
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
         let active = match upcall.alias() {
             None => ActiveKey::parse(upcall.object_key()).map(|(key, slot)| {
                 upcall.set_slot(slot);
@@ -65,6 +68,113 @@ impl RootAdapter {
         }
     }
 
+    #[inline]
+    fn serve_direct(&self, orb: &Orb, key: &[u8], serve: &mut dyn FnMut(&dyn Servant)) {
+        let active = ActiveKey::parse(key).map(|(key, _)| key.into());
+        let Some(key) = active.or_else(|| Key::parse(key)) else {
+            return;
+        };
+        let Some(admission) = self.present(key) else {
+            return;
+        };
+        let Some(pass) = &*admission else {
+            return;
+        };
+        if !pass.open && !pass.open_at_priority {
+            return;
+        }
+        let Some(object) = pass.find_active(key) else {
+            return;
+        };
+        let _raised = match pass.raise_direct(orb, &object) {
+            Ok(raised) => raised,
+            Err(NotHere) => return,
+        };
+        let _here = current::enter(self, pass, object.place);
+        serve(&*object.servant);
+    }
+
+    fn locate(&self, key: &[u8]) -> Located {
+        self.find(key)
+    }
+
+    fn scheduled(&self, key: &[u8]) -> Option<Scheduled> {
+        self.look_into(key, |pass, key| pass.find_active(key)?.scheduled.clone())
+    }
+
+    fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>)) {
+        let names = self.names.load();
+        let plain = without_slot(key).0;
+        let canonical = match Key::parse(plain) {
+            Some(_) => Cow::Borrowed(plain),
+            None => match names.get(plain) {
+                Some(bound) => bound,
+                None => return,
+            },
+        };
+        let found = self.look_into(key, |pass, key| {
+            let path: Option<Vec<&str>> =
+                key::names(&pass.poa.path).map(|name| Some(name?.0)).collect();
+            Some((path?.join("/"), pass.find_active(key)?))
+        });
+        if let Some((poa, object)) = found {
+            let servant = &*object.servant;
+            let id = servant.repository_id();
+            look(Described::new(&canonical, &poa, id, &|id| servant.is_a(id)));
+        }
+    }
+
+    fn bidirectional(&self, key: &[u8]) -> Option<bool> {
+        self.look_into(key, |pass, _| pass.poa.policies.both_ways())
+    }
+
+    fn large_payloads(&self, key: &[u8]) -> Option<LargePayloads> {
+        self.look_into(key, |pass, _| pass.poa.policies.large_payloads)
+    }
+
+    fn lane_of(&self, key: &[u8], priority: Option<Priority>) -> Option<PoolThread> {
+        self.look_into(key, |pass, key| pass.lane_of(key, priority))
+    }
+
+    fn look_at_running(&self, look: &mut dyn FnMut(&[u8])) {
+        let current = self.shared().map(|adapter| Current::of(&adapter));
+        if let Some(id) = current.and_then(|current| current.object_id().ok()) {
+            look(id.as_bytes());
+        }
+    }
+
+    fn closing(&self) {
+        for manager in self.managers() {
+            manager.release();
+        }
+    }
+
+    fn close(&self) {
+        let Some(adapter) = self.shared() else { return };
+        for manager in self.managers() {
+            if manager.state() != ManagerState::Inactive {
+                let _ = manager.deactivate(false, false);
+            }
+        }
+        // Deactivate all objects, as the destruction of the root POA does, but keep the POAs, so
+        // that references to their objects can still be created.
+        let mut poas = vec![Poa::of(&adapter, self.root())];
+        let mut at = 0;
+        while let Some(poa) = poas.get(at) {
+            poas.extend(poa.children());
+            at += 1;
+        }
+        let until = Instant::now() + self.hold_time();
+        for poa in &poas {
+            poa.inner.objects.clear(true);
+        }
+        for poa in &poas {
+            poa.inner.life.wait_quiet(1, until, || false);
+        }
+    }
+}
+
+impl RootAdapter {
     // Inlined, because passing a key and an upcall to a function costs more than the work on them.
     #[inline(always)]
     fn call_active(&self, key: ActiveKey, upcall: Upcall<'_>) -> Outcome {
@@ -118,33 +228,6 @@ impl RootAdapter {
             }
         };
         self.serve(key, admission, upcall)
-    }
-
-    /// Calls the servant of an active object in this thread, if its POA permits direct calls.
-    #[inline]
-    pub(crate) fn call_directly(&self, orb: &Orb, key: &[u8], serve: &mut dyn FnMut(&dyn Servant)) {
-        let active = ActiveKey::parse(key).map(|(key, _)| key.into());
-        let Some(key) = active.or_else(|| Key::parse(key)) else {
-            return;
-        };
-        let Some(admission) = self.present(key) else {
-            return;
-        };
-        let Some(pass) = &*admission else {
-            return;
-        };
-        if !pass.open && !pass.open_at_priority {
-            return;
-        }
-        let Some(object) = pass.find_active(key) else {
-            return;
-        };
-        let _raised = match pass.raise_direct(orb, &object) {
-            Ok(raised) => raised,
-            Err(NotHere) => return,
-        };
-        let _here = current::enter(self, pass, object.place);
-        serve(&*object.servant);
     }
 
     /// Serves a request whose key is a plain name. Only names that denote an object of this ORB

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use oxorb_core::{Outcome, Upcall};
+use oxorb_core::{Adapter as _, Outcome, Upcall};
 
 use crate::adapter::RootAdapter;
 use crate::refusal::DISCARDED;
@@ -17,7 +17,7 @@ impl RootAdapter {
             until,
             DISCARDED,
             |job| orb.run_on_main(job, self.limits.max_held),
-            move |upcall| adapter.find_and_call(upcall),
+            move |upcall| adapter.dispatch(upcall),
         )
     }
 }

@@ -8,8 +8,8 @@ use alloc::sync::Arc;
 use oxorb_cdr::{Gap, copies};
 
 use crate::{
-    CancelRequest, Frame, FrameContext, Header, Limits, MessageType, Messaging, Side, Violation,
-    Wire,
+    CancelRequest, Form, Frame, FrameContext, Header, Limits, MessageType, Messaging, Side,
+    Violation, Wire,
 };
 
 use cancels::Cancels;
@@ -26,7 +26,6 @@ mod gap;
 mod other;
 mod partial;
 mod placed;
-mod usual;
 
 /// Receiving half of a connection: accepts octets, returns complete messages with fragments joined.
 ///
@@ -373,6 +372,28 @@ impl Inbox {
             None => None,
         };
         Some(Frame { header, bytes, context, gap: None })
+    }
+
+    /// Drops the message announced before, and returns whether nothing arrived after it.
+    #[inline(always)]
+    pub fn is_clear(&mut self) -> bool {
+        self.release();
+        self.buffer.len() == self.front
+    }
+
+    /// Announces what was just read into a [clear](Self::is_clear) inbox if it is exactly one
+    /// common reply to request `id`. Otherwise [`poll`](Self::poll) must process it.
+    #[inline(always)]
+    pub fn announce_reply(&mut self, form: &Form, id: u32) -> bool {
+        debug_assert!(matches!(self.announced, Announced::Nothing) && self.start == self.front);
+        let message = &self.buffer[self.front..];
+        match form.read_reply(message, id) {
+            Some(header) if message.len() <= self.limits.max_message => {
+                self.announced = Announced::InBuffer(header);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// Returns the message announced by the last [`poll`](Self::poll).

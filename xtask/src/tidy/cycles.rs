@@ -1,4 +1,5 @@
-//! Size of import cycles: the largest set of files of a crate in which each file reaches every other by imports.
+//! Size of import cycles: the largest set of files of a crate in which each file reaches every other by imports. A file
+//! that uses a private trait also reaches the files that implement it.
 //!
 //! Budgets may only fall. A crate that is not listed may have cycles of at most [`FEW`] files.
 
@@ -11,12 +12,15 @@ use super::Finding;
 use imports::Imports;
 
 /// Maximum number of files of the largest cycle, by the root of the crate.
-const BUDGETS: [(&str, usize); 7] = [
+const BUDGETS: [(&str, usize); 10] = [
     ("crates/cdr/src/", 22),
-    ("crates/cli/src/", 10),
-    ("crates/core/src/", 18),
+    ("crates/cli/src/", 8),
+    ("crates/core/src/", 17),
     ("crates/giop/src/", 11),
+    ("crates/notify/src/", 16),
+    ("crates/orb/src/", 9),
     ("crates/poa/src/", 17),
+    ("crates/rtscheduling/src/", 5),
     ("crates/transport/src/", 7),
     ("xtask/src/", 13),
 ];
@@ -172,6 +176,38 @@ mod tests {
             ("user.rs", "use crate::Thing;\npub struct Use;\n"),
         ];
         assert_eq!(cycle(&shown), ["m/thing.rs", "user.rs"]);
+    }
+
+    /// A trait that only its users' layer knows, and its single implementation above.
+    const SEAM: [(&str, &str); 3] = [
+        ("low.rs", "use crate::seam::Host;\nfn f(host: &impl Host) { host.f() }\n"),
+        ("seam.rs", "pub(crate) trait Host {\n    fn f(&self);\n}\n"),
+        (
+            "top.rs",
+            "use crate::low;\nuse crate::seam::Host;\nimpl<T: Fn() -> u8> Host for Top<T> {\n}\n",
+        ),
+    ];
+
+    #[test]
+    fn users_of_a_private_trait_reach_its_implementation() {
+        assert_eq!(cycle(&SEAM), ["low.rs", "top.rs"]);
+        let public = SEAM.map(|(name, text)| (name, text.replace("pub(crate) trait", "pub trait")));
+        let public = public.each_ref().map(|(name, text)| (*name, text.as_str()));
+        assert_eq!(cycle(&public).len(), 1, "other crates may implement it");
+        let imports = imports(&SEAM);
+        assert!(!imports.leads(1, 2), "the definition alone calls nobody");
+        assert_eq!(imports.names(0, 2), ["Host"]);
+    }
+
+    #[test]
+    fn a_file_that_uses_its_own_trait_reaches_the_implementations() {
+        let own = [
+            ("a.rs", "pub(super) trait Ends {\n}\nstruct All<T: Ends>(T);\n"),
+            ("b.rs", "impl super::a::Ends for B {\n}\n"),
+        ];
+        assert_eq!(cycle(&own), ["a.rs", "b.rs"]);
+        let local = [("a.rs", "trait T {\n}\nimpl T for A {\n}\n"), ("b.rs", "impl A {\n}\n")];
+        assert_eq!(cycle(&local).len(), 1);
     }
 
     #[test]

@@ -58,6 +58,7 @@ impl Imports {
         for at in 0..imports.files.len() {
             imports.read(at, &modules);
         }
+        imports.follow_traits(&modules);
         imports
     }
 
@@ -77,6 +78,51 @@ impl Imports {
                 self.uses[at].entry(to).or_default().insert(name);
             }
         }
+    }
+
+    /// Makes the files that use a private trait lead to the files that implement it. Otherwise a trait with a single
+    /// implementation would hide a cycle: a reader still has to follow the call to the implementation.
+    fn follow_traits(&mut self, modules: &BTreeSet<Path>) {
+        let mut implementors: BTreeMap<(usize, String), BTreeSet<usize>> = BTreeMap::new();
+        for at in 0..self.files.len() {
+            for path in implemented(&self.files[at].text) {
+                let found = self.implemented_trait(at, path, modules);
+                if let Some(of) = found {
+                    implementors.entry(of).or_default().insert(at);
+                }
+            }
+        }
+        for ((defined, name), by) in implementors {
+            for at in 0..self.files.len() {
+                let uses = match at == defined {
+                    true => uses_own_trait(&self.files[at].text, &name),
+                    false => self.uses[at].get(&defined).is_some_and(|names| names.contains(&name)),
+                };
+                for &to in by.iter().filter(|&&to| uses && to != at) {
+                    self.uses[at].entry(to).or_default().insert(name.clone());
+                }
+            }
+        }
+    }
+
+    /// Returns the file and the name of a private trait that a file implements, by the path in the `impl`; `None` if
+    /// the trait is public or of another crate.
+    fn implemented_trait(
+        &self,
+        at: usize,
+        path: Path,
+        modules: &BTreeSet<Path>,
+    ) -> Option<(usize, String)> {
+        let file = &self.files[at];
+        let name = path.last()?.clone();
+        let imported = file.declared.iter().find(|one| one.name == name && path.len() == 1);
+        let (defined, name) = match imported {
+            Some(one) => (self.defines(&one.path, &mut Vec::new())?, one.path.last().cloned()?),
+            None if path.len() == 1 => (at, name),
+            None => (self.defines(&absolute(path, &file.module, modules)?, &mut Vec::new())?, name),
+        };
+        let is_private = private_traits(&self.files[defined].text).any(|one| one == name);
+        is_private.then_some((defined, name))
     }
 
     /// Returns the file that defines the target of a path, through re-exports of modules.
@@ -248,7 +294,6 @@ fn absolute(path: Path, module: &[String], modules: &BTreeSet<Path>) -> Option<P
 
 /// Returns all qualified paths in code.
 fn inline(text: &str) -> Vec<Path> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(is_word) {
@@ -263,6 +308,74 @@ fn inline(text: &str) -> Vec<Path> {
     found
 }
 
+/// Returns the names of the private traits that code defines.
+fn private_traits(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let line = match line.strip_prefix("pub(") {
+            Some(rest) => rest.split_once(')')?.1.trim_start(),
+            None => line,
+        };
+        let name = line.strip_prefix("trait ")?;
+        Some(name.split(|c: char| !is_word(c)).next().unwrap_or(name))
+    })
+}
+
+/// Returns the paths of the traits that code implements, as they are written there.
+fn implemented(text: &str) -> Vec<Path> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let begin = at + line.len() - line.trim_start().len();
+        at += line.len();
+        let Some(head) = text[begin..].strip_prefix("impl") else {
+            continue;
+        };
+        let head = head.split('{').next().unwrap_or(head);
+        let Some((of, _)) = without_parameters(head).and_then(|head| head.split_once(" for "))
+        else {
+            continue;
+        };
+        let of = of.trim().split('<').next().unwrap_or(of);
+        if of.chars().all(|c| is_word(c) || c == ':') {
+            found.push(of.split("::").map(str::to_owned).collect());
+        }
+    }
+    found
+}
+
+/// Returns what follows the type parameters of an `impl`; `None` if it is another word.
+fn without_parameters(head: &str) -> Option<&str> {
+    if head.starts_with(char::is_whitespace) {
+        return Some(head);
+    }
+    let (mut depth, mut before) = (0, ' ');
+    for (at, c) in head.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if before != '-' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return (at > 0).then(|| &head[at + 1..]);
+        }
+        before = c;
+    }
+    None
+}
+
+/// Reports whether code uses a trait that it defines, other than by implementing it.
+fn uses_own_trait(text: &str, name: &str) -> bool {
+    let words = text.split(|c: char| !is_word(c)).filter(|word| *word == name).count();
+    let implemented =
+        implemented(text).iter().filter(|path| path.last().is_some_and(|of| of == name)).count();
+    words > implemented + 1
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
 /// Reports whether code defines a name.
 fn defined(text: &str, name: &str) -> bool {
     let kinds = ["struct", "enum", "fn", "const", "type", "trait", "static", "mod"];
@@ -270,7 +383,7 @@ fn defined(text: &str, name: &str) -> bool {
         let head = format!("{kind} {name}");
         let ends = |at: usize| {
             let after = text[at + head.len()..].chars().next();
-            after.is_none_or(|c| !c.is_alphanumeric() && c != '_')
+            after.is_none_or(|c| !is_word(c))
         };
         text.match_indices(&head).any(|(at, _)| ends(at))
     })

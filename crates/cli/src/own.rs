@@ -128,7 +128,7 @@ mod tests {
         let link = folder.with_extension("link");
         with(0o700).unwrap();
         std::os::unix::fs::symlink(&folder, &link).unwrap();
-        assert!(check(&link).unwrap_err().contains("no folder"));
+        assert!(check(&link).unwrap_err().contains("not a folder"));
         fs::remove_file(link).unwrap();
         fs::remove_dir(folder).unwrap();
     }

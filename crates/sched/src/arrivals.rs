@@ -111,6 +111,6 @@ mod tests {
         let burst = |most, distance| Burst { most, distance };
         assert_eq!(burst(3, 10).problem(30), None);
         assert!(burst(3, 11).problem(30).unwrap().contains("do not fit"));
-        assert!(burst(0, 1).problem(30).unwrap().contains("none"));
+        assert!(burst(0, 1).problem(30).unwrap().contains("at least 1 request"));
     }
 }

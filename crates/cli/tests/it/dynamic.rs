@@ -346,7 +346,7 @@ fn exceptions_are_json_and_the_status_says_so() {
 fn wrong_arguments_are_named() {
     let bank = Bank::open("wrong");
     for (args, why) in [
-        (&["withdraw", "-5"][..], "args[0] (amount): -5 is no unsigned long"),
+        (&["withdraw", "-5"][..], "args[0] (amount): -5 is outside the range of unsigned long"),
         (&["withdraw", "x"], "args[0] (amount): expected a number, found a string"),
         (&["withdraw", "[1"], "args[0] (amount): this is not JSON"),
         (

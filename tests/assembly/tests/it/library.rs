@@ -82,7 +82,8 @@ fn other_interfaces_are_refused() {
     assert!(Artifact::open(&library(), &demands(avionics::avionics_interfaces::HASH)).is_ok());
     let error = refused(&library(), &demands("0123456789abcdef")).to_string();
     assert!(
-        error.contains("its hash of interfaces is") && error.contains("here \"0123456789abcdef\""),
+        error.contains("its hash of interfaces is")
+            && error.contains("instead of \"0123456789abcdef\""),
         "{error}"
     );
 }

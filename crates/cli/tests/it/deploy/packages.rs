@@ -138,7 +138,10 @@ fn ports_of_packages_without_interfaces_come_from_idl() {
     folder.file("bus/avionics.idl", BUS);
     assert_eq!(good(&[assemble, &values].concat()), text);
     let told = refused(&[assemble, &["--set", "left.speed=70000"]].concat());
-    assert!(told.contains("70000 is no <ushort>") && told.contains("; the IDL declares"), "{told}");
+    assert!(
+        told.contains("70000 is not a <ushort>") && told.contains("; the IDL declares"),
+        "{told}"
+    );
     folder.file("bus/avionics.idl", "#include \"elsewhere.idl\"\n");
     let told = refused(assemble);
     assert!(

@@ -74,6 +74,7 @@ const PLACES: &[(&str, usize)] = &[
     ("core/src/server/dispatch", DISPATCH),
     ("core/src/server/followers", THREADS),
     ("core/src/server/lane", THREADS),
+    ("core/src/server/lending", THREADS),
     ("core/src/server/line", THREADS),
     ("core/src/server/modules", THREADS),
     ("core/src/server/queue", THREADS),
@@ -84,6 +85,7 @@ const PLACES: &[(&str, usize)] = &[
     ("core/src/server/sink", SEND),
     ("core/src/server/takeover", THREADS),
     ("core/src/server/threadpool", THREADS),
+    ("core/src/server/watching", THREADS),
     ("dispatch/src/", THREADS),
     ("giop/src/", PROCESS),
     ("giop/src/fragments", READ),
@@ -127,6 +129,8 @@ mod tests {
         let name = |file| of(file).map(|task| task.name);
         assert_eq!(name("core/src/server/listener.rs"), Some(TASKS[SERVER].name));
         assert_eq!(name("core/src/server/lane_memory.rs"), Some(TASKS[THREADS].name));
+        assert_eq!(name("core/src/server/lending.rs"), Some(TASKS[THREADS].name));
+        assert_eq!(name("core/src/server/watching.rs"), Some(TASKS[THREADS].name));
         assert_eq!(name("giop/src/inbox/mod.rs"), Some(TASKS[READ].name));
         assert_eq!(name("cdr/src/model.rs"), None);
         assert_eq!(name("cli/src/main.rs"), None);

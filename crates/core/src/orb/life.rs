@@ -122,6 +122,7 @@ impl Orb {
     }
 
     /// Reports whether the ORB was shut down or is about to be.
+    #[inline]
     pub fn is_closing(&self) -> bool {
         self.inner.shared.is_closing()
     }

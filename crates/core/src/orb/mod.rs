@@ -158,6 +158,7 @@ impl Orb {
     }
 
     /// Returns the configuration.
+    #[inline]
     pub fn options(&self) -> &Options {
         &self.inner.options
     }
@@ -295,6 +296,7 @@ impl Orb {
         &self.inner.shared.watch
     }
 
+    #[inline]
     pub(crate) fn registry(&self) -> &Registry {
         &self.server().registry
     }

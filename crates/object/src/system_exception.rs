@@ -15,7 +15,7 @@ use crate::note::Note;
 /// ```
 /// use oxorb_object::{CompletionStatus, SystemException, minor};
 /// let e = SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);
-/// assert_eq!(e.to_string(), "OBJECT_NOT_EXIST (minor OMG 2: no such object adapter), completed NO");
+/// assert_eq!(e.to_string(), "OBJECT_NOT_EXIST (minor OMG 2: there is no such object adapter), completed NO");
 /// ```
 ///
 /// `Debug` prints the same, so that a `main` which returns the exception prints a readable message.

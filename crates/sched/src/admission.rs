@@ -83,8 +83,8 @@ impl fmt::Debug for Refusal {
 /// let refused = admit(&display.repository, "log", task(10, 40)).unwrap_err();
 /// assert_eq!(
 ///     refused.to_string(),
-///     "log is not admitted, for with it log: misses its deadline of 40 ms, the work that goes before it never ends: \
-///      all that is as urgent takes 105.00 % of the processor, control 40.00 %, display 40.00 %, log 25.00 %",
+///     "log is not admitted, because with it log: misses its deadline of 40 ms, the more urgent work never ends: the \
+///      work of at least this urgency uses 105.00 % of the processor, control 40.00 %, display 40.00 %, log 25.00 %",
 /// );
 /// # Ok::<(), oxorb_sched::Error>(())
 /// ```

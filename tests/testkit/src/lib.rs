@@ -15,6 +15,7 @@
 //! | [`side_by_side()`], [`at_once()`] | cases that wait, several at a time, or all |
 //! | [`until()`] | waiting for other threads |
 //! | [`net`] | free ports |
+//! | [`unique()`] | names of temporary files and of sockets |
 //! | [`tap`] | recording the octets between two processes |
 //! | [`octets()`] | octets written as hexadecimal digits |
 //! | [`page`] | pages of the documentation that are written from tables |
@@ -40,6 +41,7 @@ mod rounds;
 mod side_by_side;
 pub mod syscalls;
 pub mod tap;
+mod unique;
 mod until;
 pub mod watchdog;
 
@@ -48,5 +50,6 @@ pub use octets::octets;
 pub use realtime::{overload_is_refused, require_realtime, require_reservations};
 pub use rounds::rounds;
 pub use side_by_side::{at_once, side_by_side};
+pub use unique::unique;
 pub use until::until;
 pub use watchdog::{Watchdog, watchdog};

@@ -195,7 +195,8 @@ impl Drop for Bank {
 }
 
 fn folder(test: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("oxorb-dynamic-{test}-{}", std::process::id()));
+    let folder =
+        std::env::temp_dir().join(format!("oxorb-dynamic-{test}-{}", oxorb_testkit::unique()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }

@@ -60,7 +60,7 @@ fn plan(test: &str, node: &str) -> PathBuf {
          [implementation.execParameter]\n\"component factory\" = \"create_Gps\"\n\
          [[instance]]\nname = \"gps\"\nnode = {node:?}\nimplementation = \"Gps\"\n"
     );
-    let name = format!("oxorb-launch-{test}-{}.toml", std::process::id());
+    let name = format!("oxorb-launch-{test}-{}.toml", oxorb_testkit::unique());
     let path = std::env::temp_dir().join(name);
     fs::write(&path, text).unwrap();
     path
@@ -170,7 +170,7 @@ struct Login {
 
 impl Login {
     fn new(test: &str) -> Login {
-        let name = format!("oxorb-{test}-{}", std::process::id());
+        let name = format!("oxorb-{test}-{}", oxorb_testkit::unique());
         let folder = oxorb_testkit::net::socket_folder().join(name);
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir(&folder).unwrap();

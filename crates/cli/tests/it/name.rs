@@ -68,7 +68,8 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("oxorb-name-{test}-{}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("oxorb-name-{test}-{}", oxorb_testkit::unique()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path).expect("a folder for temporary files");
         Folder(path)

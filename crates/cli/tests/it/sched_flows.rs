@@ -16,7 +16,7 @@ impl Changed {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(FLOWS);
         let whole = std::fs::read_to_string(path).unwrap();
         assert!(whole.contains(from), "{from}");
-        let name = format!("oxorb-flows-{test}-{}.toml", std::process::id());
+        let name = format!("oxorb-flows-{test}-{}.toml", oxorb_testkit::unique());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, whole.replacen(from, to, 1)).unwrap();
         Changed(path)

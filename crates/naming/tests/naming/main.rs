@@ -113,7 +113,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let name = format!("oxorb-naming-{test}-{}", std::process::id());
+        let name = format!("oxorb-naming-{test}-{}", oxorb_testkit::unique());
         let path = std::env::temp_dir().join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path).expect("a folder for temporary files");

@@ -40,7 +40,7 @@ struct Rules(PathBuf);
 
 impl Rules {
     fn new(name: &str, text: &str) -> Rules {
-        let file = format!("oxorb-access-{name}-{}.toml", std::process::id());
+        let file = format!("oxorb-access-{name}-{}.toml", oxorb_testkit::unique());
         let rules = Rules(std::path::absolute(std::env::temp_dir().join(file)).unwrap());
         rules.write(text);
         rules

@@ -13,7 +13,7 @@ struct File(PathBuf);
 
 impl File {
     fn with(name: &str, text: &str) -> File {
-        let name = format!("oxorb-configuration-{}-{name}", std::process::id());
+        let name = format!("oxorb-configuration-{}-{name}", oxorb_testkit::unique());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, text).unwrap();
         File(path)

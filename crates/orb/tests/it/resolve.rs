@@ -135,7 +135,7 @@ struct File(PathBuf);
 impl File {
     fn with(name: &str, content: &str) -> File {
         let path =
-            std::env::temp_dir().join(format!("oxorb-resolve-{}-{name}", std::process::id()));
+            std::env::temp_dir().join(format!("oxorb-resolve-{}-{name}", oxorb_testkit::unique()));
         std::fs::write(&path, content).unwrap();
         File(path)
     }

@@ -33,7 +33,7 @@ struct Path(PathBuf);
 
 impl Path {
     fn new(test: &str) -> Self {
-        let name = format!("oxorb-test-{test}-{}", std::process::id());
+        let name = format!("oxorb-test-{test}-{}", oxorb_testkit::unique());
         Self(oxorb_testkit::net::socket_folder().join(name))
     }
 

@@ -94,7 +94,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn new(test: &str) -> Folder {
         let folder =
-            std::env::temp_dir().join(format!("oxorb-library-{test}-{}", std::process::id()));
+            std::env::temp_dir().join(format!("oxorb-library-{test}-{}", oxorb_testkit::unique()));
         std::fs::create_dir_all(&folder).unwrap();
         Folder(folder)
     }

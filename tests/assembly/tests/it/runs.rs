@@ -25,7 +25,7 @@ fn start_in(folder: &Path, program: &str) -> Process {
 }
 
 fn folder(test: &str) -> PathBuf {
-    let name = format!("oxorb-runs-{test}-{}", std::process::id());
+    let name = format!("oxorb-runs-{test}-{}", oxorb_testkit::unique());
     let folder = std::env::temp_dir().join(name);
     fs::create_dir_all(&folder).unwrap();
     folder

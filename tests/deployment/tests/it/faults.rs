@@ -81,7 +81,7 @@ struct Plant {
 
 impl Plant {
     fn new(test: &str) -> Plant {
-        let name = format!("oxorb-plant-{test}-{}", std::process::id());
+        let name = format!("oxorb-plant-{test}-{}", oxorb_testkit::unique());
         let artifact = std::env::temp_dir().join(name);
         std::fs::copy(env!("CARGO_BIN_EXE_station"), &artifact).unwrap();
         Plant { artifact }

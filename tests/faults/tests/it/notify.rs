@@ -231,7 +231,8 @@ fn supply(channel: &EventChannelRef) -> StructuredProxyPushConsumerRef {
 }
 
 fn temporary(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("oxorb-faults-{}-{name}", std::process::id()));
+    let path =
+        std::env::temp_dir().join(format!("oxorb-faults-{}-{name}", oxorb_testkit::unique()));
     let _ = fs::remove_file(&path);
     path
 }

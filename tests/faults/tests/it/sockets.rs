@@ -48,7 +48,7 @@ struct Directory(PathBuf);
 
 impl Directory {
     fn new(test: &str) -> Self {
-        let name = format!("oxorb-faults-{test}-{}", std::process::id());
+        let name = format!("oxorb-faults-{test}-{}", oxorb_testkit::unique());
         let path = std::env::temp_dir().join(name);
         fs::create_dir(&path).expect("a directory of its own");
         Self(path)

@@ -30,7 +30,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Self {
-        let name = format!("oxorb-call-ifr-{test}-{}", std::process::id());
+        let name = format!("oxorb-call-ifr-{test}-{}", oxorb_testkit::unique());
         let path = std::env::temp_dir().join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path).unwrap();

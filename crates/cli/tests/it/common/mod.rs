@@ -55,7 +55,7 @@ pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(test: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("oxorb-{test}-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("oxorb-{test}-{}", oxorb_testkit::unique()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir(&path).expect("a folder for temporary files");
         Folder(path)

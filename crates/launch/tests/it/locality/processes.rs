@@ -50,7 +50,8 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("oxorb-launch-{name}-{}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("oxorb-launch-{name}-{}", oxorb_testkit::unique()));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)
     }

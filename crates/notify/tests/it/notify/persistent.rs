@@ -31,7 +31,7 @@ pub(crate) struct Stored {
 
 impl Stored {
     pub(crate) fn new(name: &str, settings: Settings) -> Stored {
-        let name = format!("oxorb-notify-{}-{name}.redb", std::process::id());
+        let name = format!("oxorb-notify-{}-{name}.redb", oxorb_testkit::unique());
         let file = std::env::temp_dir().join(name);
         let _ = std::fs::remove_file(&file);
         Stored::at(&file, free_port(), settings)

@@ -28,7 +28,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("oxorb-{test}-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("oxorb-{test}-{}", oxorb_testkit::unique()));
         let _ = fs::remove_dir_all(&path);
         Folder(path)
     }

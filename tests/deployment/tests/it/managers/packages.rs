@@ -22,7 +22,7 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(test: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("oxorb-{test}-{}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("oxorb-{test}-{}", oxorb_testkit::unique()));
         let _ = fs::remove_dir_all(&path);
         let sources = path.join("sources");
         fs::create_dir_all(&sources).unwrap();

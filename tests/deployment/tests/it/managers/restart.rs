@@ -126,7 +126,7 @@ struct Script(PathBuf);
 impl Script {
     /// Makes a script; `again` runs when process `process` is started for the second time and later.
     fn new(name: &str, process: &str, again: &str) -> Script {
-        let name = format!("oxorb-restart-{name}-{}", std::process::id());
+        let name = format!("oxorb-restart-{name}-{}", oxorb_testkit::unique());
         let script = Script(std::env::temp_dir().join(name));
         let text = format!(
             "#!/bin/sh\ncase \"$*\" in *\"--process {process}\"*)\n\

@@ -14,10 +14,14 @@ pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
         let file = path.strip_prefix(workspace).unwrap_or(path).display().to_string();
         let text = std::fs::read_to_string(path).unwrap_or_default();
         findings.extend(check_text(&file, &text));
-        let unbuilt = package.targets.iter().filter(|target| !target.test);
-        for target in unbuilt.filter(|target| target.is_lib() || target.is_bin()) {
-            let folder = target.src_path.parent().expect("a file is in a folder");
-            findings.extend(lost_tests(workspace, folder.as_std_path()));
+        for target in package.targets.iter().filter(|target| target.is_lib() || target.is_bin()) {
+            let folder = target.src_path.parent().expect("a file is in a folder").as_std_path();
+            if !target.test {
+                findings.extend(lost_tests(workspace, folder, &UNIT_TEST));
+            }
+            if target.is_lib() && !target.doctest {
+                findings.extend(lost_tests(workspace, folder, &DOC_TEST));
+            }
         }
     }
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
@@ -45,18 +49,48 @@ fn check_text(file: &str, text: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Reports unit tests below the folder of a target with `test = false`: they would never run.
-fn lost_tests(workspace: &Path, folder: &Path) -> Vec<Finding> {
+/// Kind of test, and the setting of a manifest with which it never runs.
+struct TestKind {
+    /// First line of a file, counted from 0, that begins such a test.
+    first: fn(&str) -> Option<usize>,
+    setting: &'static str,
+}
+
+const UNIT_TEST: TestKind = TestKind {
+    first: |text| text.lines().position(|line| line.trim() == "#[test]"),
+    setting: "test = false",
+};
+
+const DOC_TEST: TestKind = TestKind { first: first_doc_test, setting: "doctest = false" };
+
+/// Line of the first block of Rust in a doc comment: a fence that names no other language.
+fn first_doc_test(text: &str) -> Option<usize> {
+    let mut inside = false;
+    text.lines().position(|line| {
+        let line = line.trim();
+        let comment = line.strip_prefix("///").or(line.strip_prefix("//!")).map(str::trim);
+        let Some(language) = comment.and_then(|it| it.strip_prefix("```")) else { return false };
+        inside = !inside;
+        let rust = ["", "rust", "no_run", "should_panic", "compile_fail"];
+        inside && rust.contains(&language.split(',').next().unwrap_or_default())
+    })
+}
+
+/// Reports tests of a kind below the folder of a target that does not run them.
+fn lost_tests(workspace: &Path, folder: &Path, kind: &TestKind) -> Vec<Finding> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut findings = Vec::new();
     for path in entries.flatten().map(|entry| entry.path()) {
         let file = path.strip_prefix(workspace).unwrap_or(&path).display().to_string();
         if path.is_dir() {
-            findings.extend(lost_tests(workspace, &path));
+            findings.extend(lost_tests(workspace, &path, kind));
         } else if path.extension().is_some_and(|it| it == "rs") {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
-            let line = text.lines().position(|line| line.trim() == "#[test]");
-            let lost = "a test that never runs: the manifest says `test = false` for this target";
+            let line = (kind.first)(&text);
+            let lost = format!(
+                "a test that never runs: the manifest says `{}` for this target",
+                kind.setting
+            );
             findings.extend(line.map(|line| Finding::error(&file, line + 1, lost)));
         }
     }
@@ -106,10 +140,14 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("a folder for temporary files");
         std::fs::write(folder.join("b.rs"), "fn a() {}\n\n    #[test]\n").expect("room");
         std::fs::write(workspace.join("src/lib.rs"), "//! Not `#[test]`.\n").expect("room");
-        let found = lost_tests(&workspace, &workspace.join("src"));
+        std::fs::write(folder.join("c.rs"), "/// ```text\n/// ```\n/// ```no_run\n").expect("room");
+        let [unit, doc] =
+            [UNIT_TEST, DOC_TEST].map(|kind| lost_tests(&workspace, &workspace.join("src"), &kind));
         std::fs::remove_dir_all(&workspace).expect("the folder made above");
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].file.as_str(), found[0].line), ("src/a/b.rs", Some(3)));
+        assert_eq!(unit.len(), 1);
+        assert_eq!((unit[0].file.as_str(), unit[0].line), ("src/a/b.rs", Some(3)));
+        assert_eq!(doc.len(), 1);
+        assert_eq!((doc[0].file.as_str(), doc[0].line), ("src/a/c.rs", Some(3)));
     }
 
     #[test]

@@ -37,7 +37,8 @@ display_by_name!(Types);
 /// Forwards calls to a `Probe` until standard input closes. Has a thread for each connection of a client, as the other
 /// servers have, or a pool of threads if there are `connections` connections.
 pub(crate) fn serve(types: Types, target: &str, connections: Option<u32>) -> Result {
-    let side = || Orb::builder().listen("iiop://127.0.0.1:0");
+    // The reference is used in this run only, so its port may change.
+    let side = || Orb::builder().listen("iiop://127.0.0.1:0").setting("LogLevel", "error");
     let outside = match connections {
         None => side().concurrency(Concurrency::ThreadPerConnection),
         Some(connections) => {

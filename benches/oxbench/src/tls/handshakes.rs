@@ -226,8 +226,16 @@ impl Client {
     /// Makes a connection, waits for the server's ticket, with which a later connection is resumed, and closes the
     /// connection.
     fn connect(&self) -> Result<ClientConnection> {
+        self.finish(self.begin()?)
+    }
+
+    /// Takes a ticket, if there is one, for a new connection.
+    fn begin(&self) -> Result<ClientConnection> {
         let name = ServerName::try_from("127.0.0.1")?;
-        let tls = ClientConnection::new(Arc::clone(&self.config), name)?;
+        Ok(ClientConnection::new(Arc::clone(&self.config), name)?)
+    }
+
+    fn finish(&self, tls: ClientConnection) -> Result<ClientConnection> {
         let tcp = TcpStream::connect(&self.address)?;
         tcp.set_nodelay(true)?;
         let mut stream = StreamOwned::new(tls, tcp);
@@ -245,10 +253,13 @@ impl Client {
     }
 
     /// Makes a handshake for each thread, so that each begins with its own ticket. Returns the cipher suite.
+    ///
+    /// All connections begin before the first ticket arrives, which the next connection would take otherwise.
     fn warm_up(&self) -> Result<String> {
         let mut suite = String::new();
-        for _ in 0..self.connections {
-            let agreed = self.connect()?.negotiated_cipher_suite();
+        let begun: Vec<_> = (0..self.connections).map(|_| self.begin()).collect::<Result<_>>()?;
+        for tls in begun {
+            let agreed = self.finish(tls)?.negotiated_cipher_suite();
             suite = agreed.map_or_else(String::new, |agreed| format!("{:?}", agreed.suite()));
         }
         Ok(suite)

@@ -7,7 +7,7 @@ mod home;
 mod interface;
 pub(crate) mod interface_repository;
 mod nearness;
-pub(crate) mod op;
+mod op;
 mod operations;
 mod own_address;
 mod passes;

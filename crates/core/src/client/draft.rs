@@ -23,7 +23,7 @@ use super::{Args, Peer, Timing};
 use crate::error::raise;
 use crate::policy::{Effective, time};
 use crate::probe::{self, Stage};
-use crate::reference::{Operation, Route, RouteProfile, SLOTTED_KEY_LEN, op};
+use crate::reference::{NO_SLOT, Operation, Route, RouteProfile, SLOTTED_KEY, SLOTTED_KEY_LEN};
 use crate::threads::clock;
 
 /// Size in octets reserved for the header. A longer header is rare, and makes the buffer grow.
@@ -174,7 +174,7 @@ impl<'r> Draft<'r> {
     #[inline(always)]
     fn slotted(&self) -> Option<[u8; SLOTTED_KEY_LEN + 2]> {
         match self.target {
-            TargetAddress::Key(key) => op::slotted(key, self.op.slot),
+            TargetAddress::Key(key) => slotted(key, self.op.slot),
             _ => None,
         }
     }
@@ -247,6 +247,30 @@ impl<'r> Draft<'r> {
         let begun = self.wire.begin_request(e, &header);
         probe::stamp(Stage::HeaderWritten);
         begun
+    }
+}
+
+/// Returns the key of an OxORB object with the slot of an operation appended; `None` if the key can
+/// carry no slot, or the slot is unknown.
+#[inline]
+pub(super) fn slotted(key: &[u8], slot: u16) -> Option<[u8; SLOTTED_KEY_LEN + 2]> {
+    let key: &[u8; SLOTTED_KEY_LEN] = key.try_into().ok()?;
+    if slot == NO_SLOT || !key.starts_with(SLOTTED_KEY) {
+        return None;
+    }
+    let mut slotted = [0; SLOTTED_KEY_LEN + 2];
+    slotted[..SLOTTED_KEY_LEN].copy_from_slice(key);
+    slotted[SLOTTED_KEY_LEN..].copy_from_slice(&slot.to_le_bytes());
+    Some(slotted)
+}
+
+/// Returns the slot [appended](slotted) to a key, or [`NO_SLOT`].
+pub(super) fn slot_of(key: &[u8]) -> u16 {
+    match key.split_at_checked(SLOTTED_KEY_LEN) {
+        Some((own, &[low, high])) if own.starts_with(SLOTTED_KEY) => {
+            u16::from_le_bytes([low, high])
+        }
+        _ => NO_SLOT,
     }
 }
 
@@ -380,4 +404,20 @@ fn write_policies(
         written.range(policy_type::REQUEST_PRIORITY, (range.min, range.max));
     }
     *room = Some(written).filter(|written| !written.is_empty());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slot_of_a_key_is_found_again() {
+        let own = *b"OX1a--------------------";
+        for slot in [0, 7, 258, NO_SLOT - 1] {
+            assert_eq!(slot_of(&slotted(&own, slot).unwrap()), slot);
+        }
+        for without in [&own[..], &own[..4], b"", b"ox1a----------------------"] {
+            assert_eq!(slot_of(without), NO_SLOT);
+        }
+    }
 }

@@ -196,7 +196,11 @@ impl<'x, 'a> Exchange<'x, 'a> {
         };
         probe::stamp(Stage::RouteFound);
         let scheduling = mem::take(&mut self.scheduling);
-        let round = scheduling.with_added(flow, |added| self.try_all(&route, tried, flow, added));
+        let try_all = |added: &[ServiceContext<'_>]| self.try_all(&route, tried, flow, added);
+        let round = match flow.is_none() && scheduling.is_empty() {
+            true => try_all(&[]),
+            false => scheduling.with_added(flow, try_all),
+        };
         self.scheduling = scheduling;
         round
     }

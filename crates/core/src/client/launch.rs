@@ -7,7 +7,7 @@ use oxorb_cdr::{ByteOrder, Encoder, Result as CdrResult};
 use oxorb_giop::{Frame, FrameContext, RequestHeader, Response, TargetAddress, Told, Wire};
 use oxorb_object::{CodeSetContext, CompletionStatus, ServiceContext, SystemException, Version};
 
-use super::draft::{Addressee, Draft};
+use super::draft::{Addressee, Draft, slot_of, slotted};
 use super::exchange::{Exchange, Step};
 use super::multiplexed::Multiplexed;
 use super::reach::Untried;
@@ -19,7 +19,7 @@ use crate::Ref;
 use crate::conn::Mailbox;
 use crate::error::raise;
 use crate::policy::{Effective, RebindMode};
-use crate::reference::{NO_SLOT, Operation, Route, RouteProfile, op};
+use crate::reference::{NO_SLOT, Operation, Route, RouteProfile};
 use crate::threads::sync::atomic::Ordering;
 
 /// Outcome of launching a request.
@@ -93,7 +93,7 @@ impl Again {
             return None;
         }
         let of_key = match &request.target {
-            oxorb_giop::Target::Key(key) => op::slot_of(key),
+            oxorb_giop::Target::Key(key) => slot_of(key),
             _ => NO_SLOT,
         };
         Some(Again {
@@ -140,7 +140,7 @@ impl RouteProfile {
         let Wire::Other(messaging) = self.wire else {
             return 0;
         };
-        let slotted = op::slotted(&self.key, slot);
+        let slotted = slotted(&self.key, slot);
         let key = slotted.as_ref().map_or(&*self.key, |slotted| slotted);
         let header = RequestHeader {
             id: 0,

@@ -1,4 +1,5 @@
-//! Connections to a server of the object: an idle one, or the first that can be opened to one of several addresses.
+//! Way of a request to its object: an object of this process, or a connection to a server of the object, which is an
+//! idle one or the first that can be opened to one of several addresses.
 
 use std::sync::Arc;
 
@@ -11,9 +12,11 @@ use super::exchange::Exchange;
 use super::link::ClientLink;
 use super::selecting;
 use super::selection::{Ranks, Selection, SharingKey};
+use crate::Orb;
 use crate::error::raise;
+use crate::options::Collocation;
 use crate::policy::RebindMode;
-use crate::reference::{Route, RouteProfile};
+use crate::reference::{LaneOf, Route, RouteProfile};
 use crate::threads::sync::atomic::Ordering;
 
 /// Connection to a server.
@@ -223,6 +226,46 @@ fn connect(
     let mut link = peers[won].new_link(link, losses_seen, timing.start, selection, owner);
     link.mark(mark);
     Ok((won, link))
+}
+
+impl Route {
+    /// Returns a profile of this process whose requests may run in the calling thread, with its index. Requests of a
+    /// lane run in the lane's threads only, as in TAO: a call from any other thread goes through the lane.
+    #[inline]
+    pub(crate) fn local(
+        &self,
+        orb: &Orb,
+        selection: Option<&Selection>,
+    ) -> Option<(usize, &RouteProfile)> {
+        let mut profiles = self.profiles.iter().enumerate();
+        profiles.find(|(index, profile)| match (&profile.peer, profile.lane) {
+            (None, _) => true,
+            (_, None) => false,
+            (_, Some(lane)) => {
+                orb.options().collocation != Collocation::None
+                    && orb.is_in_lane(lane, &profile.key, selection)
+                    && selection.is_none_or(|selection| selection.admits(*index))
+            }
+        })
+    }
+}
+
+impl Orb {
+    /// Reports whether the calling thread belongs to the lane that serves calls to the object of `key`: to `lane`, or
+    /// to the lane of the call's priority if lanes share an address.
+    #[inline]
+    fn is_in_lane(&self, lane: LaneOf, key: &[u8], selection: Option<&Selection>) -> bool {
+        let Some(here) = self.serving_lane() else {
+            return false;
+        };
+        match self.options().realtime.lanes_on_one_port {
+            false => here == lane,
+            true => {
+                let priority = selection.and_then(Selection::priority);
+                here.pool == lane.pool && self.lane_of(key, priority) == Some(here)
+            }
+        }
+    }
 }
 
 impl Exchange<'_, '_> {

@@ -54,6 +54,12 @@ impl SchedulingContext {
         }
     }
 
+    /// Reports whether the scheduler adds nothing to the request.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     fn context(&self) -> Option<ServiceContext<'_>> {
         let (id, data) = self.0.as_ref()?;
         Some(ServiceContext { id: *id, data })

@@ -1,5 +1,5 @@
 //! Messages over a link: the only code that reads messages from a link, and the only code that writes encoded ones to
-//! it.
+//! it. The encoders and buffers of messages come from here, too.
 //!
 //! Five kinds of thread receive: a caller that waits for its own reply, a reader of calls that share a connection, a
 //! caller that also reads for others, a server thread, and a server thread that looks ahead. All call
@@ -8,11 +8,12 @@
 use std::io::{self, IoSlice};
 use std::time::Duration;
 
-use oxorb_cdr::{Encoded, Encoder};
+use oxorb_cdr::{Dialect, Encoded, Encoder};
 use oxorb_giop::{Fragments, Inbox, Wire};
 use oxorb_transport::{Link, WriteError};
 
 use super::ConnectionEnd;
+use crate::Options;
 
 /// Time limit of a read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,6 +121,25 @@ fn unread(error: io::Error) -> Result<Event, ConnectionEnd> {
         io::ErrorKind::Interrupted => Ok(Event::Interrupted),
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Ok(Event::Silence),
         _ => Err(ConnectionEnd::Unreadable(error)),
+    }
+}
+
+impl Options {
+    /// Returns an encoder for one message that reuses a buffer.
+    // This function is inlined, because an encoder is large: making it takes no more instructions than moving it.
+    #[inline(always)]
+    pub(crate) fn encoder<'a>(&self, buffer: Vec<u8>, dialect: Dialect) -> Encoder<'a> {
+        Encoder::new(buffer, self.byte_order, dialect).gather_above(self.gather_above)
+    }
+
+    /// Returns a buffer for the next message, made from that of the last one. The memory of a large message is not kept
+    /// for the life of the connection.
+    #[inline]
+    pub(crate) fn keep(&self, buffer: Vec<u8>) -> Vec<u8> {
+        if buffer.capacity() > self.limits.kept_capacity {
+            return Vec::new();
+        }
+        buffer
     }
 }
 

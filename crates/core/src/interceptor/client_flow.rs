@@ -37,10 +37,8 @@ impl ClientFlow {
     #[inline]
     pub(crate) fn of(target: &Ref, op: Operation<'_>) -> Option<Box<ClientFlow>> {
         let interceptors = target.orb().interceptors();
-        if interceptors.client.is_empty() {
-            return None;
-        }
-        Some(Box::new(ClientFlow::new(interceptors, target, op)))
+        let sees_calls = !interceptors.client.is_empty();
+        sees_calls.then(|| Box::new(ClientFlow::new(interceptors, target, op)))
     }
 
     #[cold]

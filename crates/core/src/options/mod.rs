@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder};
+use oxorb_cdr::{ByteOrder, CharSet};
 use oxorb_giop::Limits;
 use oxorb_object::{Ior, SystemException, Version};
 use oxorb_transport::{
@@ -433,23 +433,6 @@ impl Options {
             busy_poll: Some(self.spin).filter(|time| !time.is_zero()),
             ..Properties::default()
         }
-    }
-
-    /// Returns a buffer for the next message, made from that of the last one. The memory of a large message is not kept
-    /// for the life of the connection.
-    #[inline]
-    pub(crate) fn keep(&self, buffer: Vec<u8>) -> Vec<u8> {
-        if buffer.capacity() > self.limits.kept_capacity {
-            return Vec::new();
-        }
-        buffer
-    }
-
-    /// Returns an encoder for one message that reuses a buffer.
-    // This function is inlined, because an encoder is large: making it takes no more instructions than moving it.
-    #[inline(always)]
-    pub(crate) fn encoder<'a>(&self, buffer: Vec<u8>, dialect: Dialect) -> Encoder<'a> {
-        Encoder::new(buffer, self.byte_order, dialect).gather_above(self.gather_above)
     }
 }
 

@@ -7,7 +7,7 @@ mod home;
 mod interface;
 pub(crate) mod interface_repository;
 mod nearness;
-pub(crate) mod op;
+mod op;
 mod operations;
 mod own_address;
 mod passes;
@@ -333,6 +333,15 @@ impl Ref {
     /// Returns the route of calls: to the target of a forward, or of the IOR.
     #[inline(always)]
     pub(crate) fn route(&self) -> Result<Arc<Route>, SystemException> {
+        match self.shared.home.route.get() {
+            // A reference that was never forwarded has not moved permanently either, so its original route applies.
+            Some(parsed) if !self.shared.forwarded.load(Ordering::Acquire) => parsed.clone(),
+            _ => self.forwarded_route(),
+        }
+    }
+
+    /// Returns the route of calls through a reference that was forwarded, or whose IOR was not parsed yet.
+    fn forwarded_route(&self) -> Result<Arc<Route>, SystemException> {
         if self.shared.forwarded.load(Ordering::Acquire)
             && let Some(forwarded) = self.shared.forward.load_full()
         {

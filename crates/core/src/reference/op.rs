@@ -30,30 +30,6 @@ pub const SLOTTED_KEY: &[u8; 4] = b"OX1a";
 /// operation in two octets, little-endian.
 pub const SLOTTED_KEY_LEN: usize = 24;
 
-/// Returns the key of an OxORB object with the slot of an operation appended; `None` if the key can
-/// carry no slot, or the slot is unknown.
-#[inline]
-pub(crate) fn slotted(key: &[u8], slot: u16) -> Option<[u8; SLOTTED_KEY_LEN + 2]> {
-    let key: &[u8; SLOTTED_KEY_LEN] = key.try_into().ok()?;
-    if slot == NO_SLOT || !key.starts_with(SLOTTED_KEY) {
-        return None;
-    }
-    let mut slotted = [0; SLOTTED_KEY_LEN + 2];
-    slotted[..SLOTTED_KEY_LEN].copy_from_slice(key);
-    slotted[SLOTTED_KEY_LEN..].copy_from_slice(&slot.to_le_bytes());
-    Some(slotted)
-}
-
-/// Returns the slot [appended](slotted) to a key, or [`NO_SLOT`].
-pub(crate) fn slot_of(key: &[u8]) -> u16 {
-    match key.split_at_checked(SLOTTED_KEY_LEN) {
-        Some((own, &[low, high])) if own.starts_with(SLOTTED_KEY) => {
-            u16::from_le_bytes([low, high])
-        }
-        _ => NO_SLOT,
-    }
-}
-
 impl Op {
     /// Returns an operation whose caller waits for the result.
     pub const fn twoway(name: &'static str) -> Self {
@@ -121,19 +97,3 @@ impl UserException for SystemException {
 
 /// Writes the arguments of a call; may be called more than once.
 pub(crate) type Args<'f, 'a> = &'f dyn Fn(&mut Encoder<'a>) -> CdrResult<()>;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_slot_of_a_key_is_found_again() {
-        let own = *b"OX1a--------------------";
-        for slot in [0, 7, 258, NO_SLOT - 1] {
-            assert_eq!(slot_of(&slotted(&own, slot).unwrap()), slot);
-        }
-        for without in [&own[..], &own[..4], b"", b"ox1a----------------------"] {
-            assert_eq!(slot_of(without), NO_SLOT);
-        }
-    }
-}

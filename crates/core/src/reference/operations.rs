@@ -61,9 +61,8 @@ impl Operations {
     /// Returns `slot` if it is the position of `name`.
     #[inline]
     pub(crate) fn believed(&self, name: &str, slot: u16) -> Option<usize> {
-        let believed = usize::from(slot);
-        let here = self.names.get(believed)?;
-        (*here == name).then_some(believed)
+        let here = *self.names.get(usize::from(slot))?;
+        (here == name).then_some(usize::from(slot))
     }
 
     /// Does what [`search`](Self::search) does, by the given method instead of the generated one.

@@ -135,8 +135,14 @@ crate::threads::sync::thread_local! {
     static CLASS: Cell<Option<CommunicationClass>> = const { Cell::new(None) };
 }
 
-/// Serves a request with its deadline and QoS set for [`current_deadline`] and [`current_qos`].
+/// Reports whether a request has to be served [`within`] terms, because it has a deadline or contexts, or is nested in a
+/// request with a QoS.
 #[inline]
+pub(crate) fn any_apply(contexts: &ServiceContexts<'_>, times: &Times) -> bool {
+    times.reply_by.is_some() || !contexts.is_empty() || inherited_class().is_some()
+}
+
+/// Serves a request with its deadline and QoS set for [`current_deadline`] and [`current_qos`].
 pub(crate) fn within<R>(
     contexts: &ServiceContexts<'_>,
     times: &Times,

@@ -355,7 +355,10 @@ pub(crate) fn upcall(
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| {
         let upcall = Upcall::new(arrived, sink, flow);
         let contexts = &arrived.request.contexts;
-        let Outcome { .. } = terms::within(contexts, arrived.times, || serve(upcall));
+        let Outcome { .. } = match terms::any_apply(contexts, arrived.times) {
+            false => serve(upcall),
+            true => terms::within(contexts, arrived.times, || serve(upcall)),
+        };
     }));
     if outcome.is_ok() {
         return;

@@ -110,17 +110,28 @@ impl Caller<'_> {
         request: &Request<'_>,
         giop_minor: u8,
     ) -> Result<Dialect, SystemException> {
-        if !request.contexts.is_empty()
-            && let Some(context) = request.contexts.find(oxorb_object::context_id::CODE_SETS)
-        {
-            let said = CodeSetContext::parse(context.data)
-                .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
-            let text = self.session.text.hear(said, giop_minor);
-            let text = text.map_err(|_| raise::CODE_SETS_CHANGED)?;
-            if text != self.session.text {
-                self.set_session(Session { text, ..*self.session });
-            }
+        if !request.contexts.is_empty() {
+            self.hear(&request.contexts, giop_minor)?;
         }
         self.session.text.dialect(giop_minor)
+    }
+
+    /// Follows the announcement of code sets among the contexts of a request, if there is one.
+    fn hear(
+        &mut self,
+        contexts: &ServiceContexts<'_>,
+        giop_minor: u8,
+    ) -> Result<(), SystemException> {
+        let Some(context) = contexts.find(oxorb_object::context_id::CODE_SETS) else {
+            return Ok(());
+        };
+        let said = CodeSetContext::parse(context.data)
+            .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
+        let text = self.session.text.hear(said, giop_minor);
+        let text = text.map_err(|_| raise::CODE_SETS_CHANGED)?;
+        if text != self.session.text {
+            self.set_session(Session { text, ..*self.session });
+        }
+        Ok(())
     }
 }

@@ -27,6 +27,7 @@ use super::connection_owner::ConnectionOwner;
 use super::lane::Lane;
 use super::queue::Queue;
 use super::reactor::ReactorCommand;
+use super::serve::serving;
 use super::takeover_thread;
 use crate::error::raise;
 use crate::threads::clock;
@@ -218,6 +219,9 @@ impl Lane {
                     if !connection.refuse_next(orb.shared(), raise::REQUESTS_BUFFERED) {
                         return self.end(orb.server(), connection);
                     }
+                    serving(orb, &owner, &mut connection, |context, connection| {
+                        connection.see_to_announced(orb, context);
+                    });
                 }
                 Ahead::Nothing => return self.park(orb.server(), connection),
                 Ahead::Throttled => return self.put_off(connection),

@@ -245,6 +245,7 @@ impl Connection {
     ) -> SessionStep {
         let large = reply_memory::any();
         if large && let Err(refused) = self.admit(orb.shared(), owner) {
+            self.see_to_announced(orb, context);
             self.sink.expect(None);
             return refused;
         }

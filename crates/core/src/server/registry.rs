@@ -261,6 +261,17 @@ impl Registry {
         !self.lock().links.values().any(|entry| entry.pool == pool)
     }
 
+    /// Returns the connections of a threadpool over which this side awaits an answer.
+    #[cold]
+    pub(super) fn awaited_of(&self, pool: u32) -> Vec<u64> {
+        let awaits = |entry: &Entry| {
+            entry.pool == pool && entry.status.calls().is_some_and(|calls| calls.is_awaited())
+        };
+        let state = self.lock();
+        let awaited = state.links.iter().filter(|(_, entry)| awaits(entry));
+        awaited.map(|(id, _)| *id).collect()
+    }
+
     /// Ends every connection of a threadpool in order, after its running request.
     pub(crate) fn close_of(&self, pool: u32) {
         let mut state = self.lock();

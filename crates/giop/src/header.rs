@@ -93,10 +93,12 @@ impl Header {
         })
     }
 
-    /// Returns the length of the whole message in octets, header included.
+    /// Returns the length of the whole message in octets, header included; the largest number if it exceeds the address
+    /// space of the processor, as the size in a hostile header may with 32 bits.
     #[inline]
     pub fn total(&self) -> usize {
-        usize::from(self.len) + self.size as usize
+        // With 64 bits, the compiler knows that this is an addition.
+        usize::from(self.len).saturating_add(self.size as usize)
     }
 
     /// Returns the octets of this header, which must be a GIOP header.
@@ -321,6 +323,25 @@ fn not_giop(magic: [u8; 4]) -> Violation {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// With 32 bits, the length of these messages does not fit into the address space.
+    #[test]
+    fn a_message_of_nearly_4_gib_is_too_large_and_not_short() {
+        for size in [u32::MAX, u32::MAX - 7, u32::MAX - 11] {
+            for kind in 0..=MessageType::FRAGMENT.0 {
+                let header = Header {
+                    size,
+                    ..Header::new(Version::V1_2, ByteOrder::Big, MessageType(kind))
+                };
+                assert!(header.total() >= size as usize);
+                let mut inbox = crate::Inbox::new(&crate::Limits::default());
+                let (buffer, _) = inbox.room();
+                buffer.extend_from_slice(&header.to_bytes());
+                buffer.extend_from_slice(&[0; 8]);
+                assert!(matches!(inbox.poll(), Err(Violation::Limit { .. })), "{header:?}");
+            }
+        }
+    }
 
     proptest! {
         /// The fast path and the general path read every header in the same way.

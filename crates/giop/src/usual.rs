@@ -67,7 +67,7 @@ impl Form {
         }
         let four = |at: u8| octets.get(usize::from(at)..)?.first_chunk().copied();
         let size = u32::from_ne_bytes(four(self.size_at)?);
-        let whole = octets.len() == usize::from(self.header) + size as usize;
+        let whole = octets.len() == usize::from(self.header).saturating_add(size as usize);
         let ours = u32::from_ne_bytes(four(self.id_at)?) == id;
         let zeros = match self.zeros {
             0 => true,

@@ -4,6 +4,7 @@
 //! has an [observer](crate::Orb::observe_connections).
 
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -419,9 +420,13 @@ impl Watch {
             return;
         }
         let event = ConnectionEvent { incident, peer: peer(), detail: detail() };
-        match observer {
-            Some(observer) => observer(&event),
-            None => self.log.incident(&event),
+        let Some(observer) = observer else {
+            return self.log.incident(&event);
+        };
+        // A panic of the application must not end the thread that noticed the incident: it may be the one that accepts
+        // connections, or one that serves a lane.
+        if panic::catch_unwind(AssertUnwindSafe(|| observer(&event))).is_err() {
+            self.log.incident(&event);
         }
     }
 }
@@ -439,6 +444,22 @@ mod tests {
         for (at, incident) in Incident::ALL.into_iter().enumerate() {
             assert_eq!(incident as usize, at);
         }
+    }
+
+    #[test]
+    fn a_panic_of_the_observer_or_of_the_sink_does_not_end_the_thread() {
+        let lines = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&lines);
+        let watch = Watch::new(Log::new(LogLevel::Debug, None));
+        assert!(watch.observe(Box::new(|_| panic!("as it should"))));
+        assert!(watch.log.hand_to(Box::new(move |_, line: &str| {
+            assert!(line.contains("192.0.2.7:1"), "{line}");
+            counter.fetch_add(1, Ordering::Relaxed);
+            panic!("as it should");
+        })));
+        watch.note(Incident::AccessDenied, || "192.0.2.7:1".to_owned(), String::new);
+        assert_eq!(lines.load(Ordering::Relaxed), 1, "the incident is logged instead");
+        assert_eq!(watch.statistics(0, 0).count(Incident::AccessDenied), 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -147,7 +148,9 @@ impl Log {
             return;
         }
         if let Some(sink) = self.sink.get() {
-            return sink(level, line);
+            // A panic of the application must not end the thread that logs, and cannot be reported anywhere.
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| sink(level, line)));
+            return;
         }
         let line = Printable(line);
         // A failure to write to the log is ignored, because it cannot be reported anywhere.

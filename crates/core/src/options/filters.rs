@@ -15,7 +15,7 @@ use crate::threads::rt::ThreadpoolId;
 /// Filters are called in the order they were [added](crate::Options::thread_filters), by the thread that has read the
 /// request; the first pick decides. A request that no filter picks is served as `-ORBConcurrency`, or the threadpool at
 /// whose port it arrived, specifies. A filter should be quick and must not block: its thread reads nothing else
-/// meanwhile.
+/// meanwhile. A filter that panics costs the connection of the request.
 ///
 /// A closure can serve as a filter. The threadpool that it picks must have a queue ([`Serving::Queue`](crate::Serving),
 /// or request buffering) or start a thread for each request. If the pool has neither, or does not exist, the request

@@ -199,21 +199,32 @@ impl Orb {
             let wanted = self.options().endpoints()?;
             self.start_modules()?;
             let lane = || Lane::of_orb(self);
-            let open = self.inner.server.listeners.open(self, &wanted, lane)?;
-            let (mut addresses, mut own) = (Vec::new(), Vec::new());
-            for endpoint in &open {
-                let transport = self.options().protocol_at(endpoint)?.transport();
-                for address in self.shared().addresses_of(endpoint)? {
-                    if !addresses.contains(&address) {
-                        addresses.push(address);
-                        own.push(transport.own_address(endpoint));
-                    }
-                }
-            }
+            let listeners = &self.inner.server.listeners;
+            let open = listeners.open(self, &wanted, lane)?;
+            // The next attempt opens the endpoints again.
+            let (addresses, own) = self.addresses_at(&open).inspect_err(|_| listeners.close())?;
             let _ = self.inner.server.own_places.set(own);
             let _ = self.inner.shared.published.set(addresses);
         }
         Ok(self.inner.shared.published.get().expect("set above"))
+    }
+
+    /// Returns the addresses to publish for open endpoints, and the address at which this process connects to each.
+    fn addresses_at(
+        &self,
+        open: &[Endpoint],
+    ) -> Result<(Vec<PublishedAddress>, Vec<Address>), SetupError> {
+        let (mut addresses, mut own) = (Vec::new(), Vec::new());
+        for endpoint in open {
+            let transport = self.options().protocol_at(endpoint)?.transport();
+            for address in self.shared().addresses_of(endpoint)? {
+                if !addresses.contains(&address) {
+                    addresses.push(address);
+                    own.push(transport.own_address(endpoint));
+                }
+            }
+        }
+        Ok((addresses, own))
     }
 }
 
@@ -254,5 +265,29 @@ impl Over {
             }
             false => "a protocol in the POA's ServerProtocolPolicy",
         }
+    }
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use oxorb_sys::thread::Purpose;
+    use oxorb_testkit::until;
+    use oxorb_transport::Publish;
+
+    use super::*;
+    use crate::Options;
+
+    #[test]
+    fn endpoints_without_an_address_to_publish_do_not_stay_open() {
+        let mut options = Options::default();
+        options.listen_on("iiop://0.0.0.0:0").unwrap();
+        options.publish = vec![Publish::Ipv6];
+        let orb = Orb::new(options);
+        for _ in 0..2 {
+            assert!(matches!(orb.listen(), Err(SetupError::Interfaces(_))));
+            let accepts = || orb.threads().iter().any(|thread| thread.purpose == Purpose::Acceptor);
+            until("no thread waits for clients", || !accepts());
+        }
+        orb.shutdown(true).unwrap();
     }
 }

@@ -9,8 +9,9 @@ use crate::{ConnectionEvent, ConnectionStatistics, Incident, LogLevel, Orb};
 impl Orb {
     /// Passes log lines to `sink` instead of writing them to standard error or the file of `LogFile`: for `tracing`,
     /// `log` or a system's journal. Lines above the level of `LogLevel` are not made. The sink runs in the thread that
-    /// noticed the event; it should be quick, and must not wait for this ORB. Text of peers in a line is not escaped:
-    /// see [`Printable`](oxorb_cdr::Printable). The first call decides; returns false if there is a sink already.
+    /// noticed the event; it should be quick, and must not wait for this ORB. If it panics, the line is lost. Text of
+    /// peers in a line is not escaped: see [`Printable`](oxorb_cdr::Printable). The first call decides; returns false
+    /// if there is a sink already.
     ///
     /// ```
     /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
@@ -43,7 +44,8 @@ impl Orb {
     }
 
     /// Calls `observer` for each incident instead of logging it, in the thread that noticed it: it should be quick, and
-    /// must not wait for this ORB. The first call decides; returns false if there is an observer already.
+    /// must not wait for this ORB. An incident for which it panics is logged. The first call decides; returns false if
+    /// there is an observer already.
     ///
     /// ```
     /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());

@@ -17,7 +17,7 @@ use super::reception::Reception;
 use super::registry::{AdmittedConnection, Refused};
 use crate::protocol::Protocol;
 use crate::threads::sync::{atomic::Ordering, thread};
-use crate::{Incident, Orb};
+use crate::{Incident, Orb, SetupError};
 
 const ACCEPTOR: &str = "oxorb-accept";
 
@@ -26,7 +26,7 @@ const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 
 impl Listeners {
     /// Opens `endpoints` and starts to accept, for a thread per connection or for a lane's threads;
-    /// if one endpoint cannot be opened, none is, and no thread is started.
+    /// if one endpoint cannot be opened, or the ORB is shut down meanwhile, none stays open.
     pub(crate) fn open(
         &self,
         orb: &Orb,
@@ -62,9 +62,8 @@ impl Listeners {
         if let Some(reception) = &reception {
             let _ = self.reception.set(reception.reactor());
         }
-        let mut real = Vec::new();
+        let real = acceptors.iter().map(|(_, acceptor)| acceptor.endpoint().clone()).collect();
         for (protocol, acceptor) in acceptors {
-            real.push(acceptor.endpoint().clone());
             let thread = {
                 let (orb, acceptor, lane) = (orb.clone(), Arc::clone(&acceptor), lane.clone());
                 let reception = reception.clone();
@@ -82,9 +81,15 @@ impl Listeners {
                     let (lane, reception) = (lane.as_ref(), reception.as_deref());
                     accept(&orb, &*acceptor, lane, tag, &setup, wire, reception);
                 });
-                started.map_err(OpenError::Threads)?
+                // The threads that were started would keep their endpoints open.
+                started.inspect_err(|_| self.close()).map_err(OpenError::Threads)?
             };
             self.open.lock().push(Listener { acceptor, thread: Some(thread) });
+        }
+        // A shutdown that began meanwhile may have closed the open endpoints before these were added.
+        if orb.shared().is_closed() {
+            self.close();
+            return Err(OpenError::Setup(SetupError::ShutDown));
         }
         Ok(real)
     }
@@ -254,4 +259,29 @@ fn make_room(orb: &Orb) {
 pub(super) fn turn_away(link: Arc<dyn Link>, wire: Wire) {
     Sink::without_memory(Arc::clone(&link)).part(wire);
     link.close();
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use oxorb_testkit::until;
+
+    use super::*;
+    use crate::Options;
+
+    #[test]
+    fn a_shutdown_while_endpoints_are_opened_leaves_none_open() {
+        let mut options = Options::default();
+        options.listen_on("iiop://127.0.0.1:0").unwrap();
+        let endpoints = options.endpoints().unwrap();
+        let orb = Orb::new(options);
+        let lane = || {
+            orb.shutdown(false).unwrap();
+            Ok(None)
+        };
+        let opened = orb.server().listeners.open(&orb, &endpoints, lane);
+        assert!(matches!(opened, Err(OpenError::Setup(SetupError::ShutDown))));
+        let accepts = || orb.threads().iter().any(|thread| thread.purpose == Purpose::Acceptor);
+        until("no thread waits for clients", || !accepts());
+        orb.shutdown(true).unwrap();
+    }
 }

@@ -49,7 +49,10 @@ pub(super) fn assign(
     let assigned = match assigned(orb, owner, context, connection) {
         Ok(Some(assigned)) => assigned,
         Ok(None) => return connection.run(orb, context),
-        Err(exception) => return refuse(orb.shared(), connection, exception),
+        Err(exception) => {
+            connection.see_to_announced(orb, context);
+            return refuse(orb.shared(), connection, exception);
+        }
     };
     if let Assigned::Lane { lane, octets, .. } = &assigned
         && let Err(exception) = lane.make_room(*octets)
@@ -235,6 +238,18 @@ fn refuse(shared: &Shared, connection: &mut Connection, exception: SystemExcepti
 }
 
 impl Connection {
+    /// Applies the data about the connection that the announced request carries, for a request that is refused or taken
+    /// off the connection. Clients send some of these data only once, such as the code sets of their text.
+    pub(super) fn see_to_announced(&mut self, orb: &Orb, context: &ServingContext) {
+        let (mut caller, inbox, _) = self.parts(context);
+        let frame = inbox.frame();
+        if let Ok(Message::Request(request)) = frame.message()
+            && let Ok(key) = request.target.object_key()
+        {
+            see_to_connection(orb, &mut caller, &request, key);
+        }
+    }
+
     /// Takes the request that was read ahead off its connection. `None` if it stays, for the next reader of the
     /// connection: the connection's requests run one after another, the limit of concurrent requests is reached, or it
     /// is not a request.
@@ -263,13 +278,7 @@ impl Connection {
         }
         let connection = serving(orb, owner, self, |context, connection| {
             connection.inbox.poll().ok()??;
-            let (mut caller, inbox, _) = connection.parts(context);
-            let frame = inbox.frame();
-            if let Ok(Message::Request(request)) = frame.message()
-                && let Ok(key) = request.target.object_key()
-            {
-                see_to_connection(orb, &mut caller, &request, key);
-            }
+            connection.see_to_announced(orb, context);
             Some(connection.detach(orb.options(), false))
         });
         let side = Arc::clone(orb.server());

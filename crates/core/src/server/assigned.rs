@@ -67,8 +67,11 @@ impl<H: AsRef<ServerSide>> AssignedRequest<H> {
         }
         let AssignedRequest { held, connection, .. } = &mut self;
         // A panic outside of a servant is a fault of the ORB. It costs this request, but not the thread.
-        let served = panic::catch_unwind(AssertUnwindSafe(|| serve(held, connection)));
-        self.served = served.is_ok();
+        if panic::catch_unwind(AssertUnwindSafe(|| serve(held, connection))).is_err() {
+            let side: &ServerSide = held.as_ref();
+            connection.end_panicked(&side.shared);
+        }
+        self.served = true;
     }
 }
 
@@ -119,5 +122,48 @@ impl Lane {
             }
             (None, _) => Err(raise::NO_SERVING_THREAD),
         }
+    }
+}
+
+/// Two-way request with id 6.
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+pub(super) const PING: &[u8] = b"GIOP\x01\x02\0\0\0\0\0\x24\0\0\0\x06\x03\0\0\0\0\0\0\0\
+                                 \0\0\0\x03key\0\0\0\0\x05ping\0\0\0\0\0\0\0\0";
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use std::io::IoSlice;
+
+    use oxorb_cdr::{Decode as _, Dialect};
+    use oxorb_giop::{Frame, Reply, ReplyStatus};
+    use oxorb_transport::{Link, mem};
+
+    use super::super::connection::Ahead;
+    use super::*;
+    use crate::{Options, Orb};
+
+    #[test]
+    fn a_request_whose_thread_panics_may_have_run() {
+        let orb = Orb::new(Options::default());
+        let (server, client) = mem::pair(4096);
+        let link: Arc<dyn Link> = Arc::new(server);
+        let admitted = orb.registry().admit(&link, orb.options()).ok().unwrap();
+        let mut connection = Connection::new(orb.options(), admitted, link, Some(1));
+        client.write(&mut [IoSlice::new(PING)]).unwrap();
+        assert!(matches!(connection.read_ahead(orb.server()), Ahead::Message(Some(_))));
+        connection.inbox.poll().unwrap().unwrap();
+        let detached = connection.detach(orb.options(), false);
+        let request = AssignedRequest::new(Arc::clone(orb.server()), detached, Dropping::default());
+        request.serve_by(|_, _| panic!("as it should"));
+        let mut octets = Vec::new();
+        client.read(&mut octets, 4096).unwrap();
+        let frame = Frame::parse(&octets).unwrap();
+        let reply = Reply::parse(&frame).unwrap();
+        assert_eq!((reply.id, reply.status), (6, ReplyStatus::SYSTEM_EXCEPTION));
+        let mut d = frame.decoder(Dialect::new(2)).at(reply.body);
+        assert_eq!(SystemException::decode(&mut d), Ok(raise::SERVANT_PANICKED));
+        assert_eq!(connection.common.status.kept(), 0);
+        connection.leave(orb.server());
+        orb.shutdown(true).unwrap();
     }
 }

@@ -19,6 +19,7 @@ use super::side::ServerSide;
 use super::status::Status;
 use super::threadpool::{DropRules, QueueOrder};
 use crate::conn::{self, Calls, ConnectionEnd, Event, LinkReceiver, Turn, Wait};
+use crate::error::raise;
 use crate::policy::LargePayloads;
 use crate::shared::Shared;
 use crate::threads::clock;
@@ -236,6 +237,20 @@ impl Connection {
         let _ours = turn.as_ref().filter(|_| !reads).map(|turn| turn.to_write());
         self.refuse(shared, exception);
         if let (Some(turn), Ok(request)) = (&turn, Request::parse(&self.inbox.frame())) {
+            turn.finish(request.id);
+        }
+    }
+
+    /// Ends the detached request during which its thread has panicked: answers it, unless that was done before. The
+    /// request may have run.
+    #[cold]
+    pub(super) fn end_panicked(&mut self, shared: &Shared) {
+        if !self.sink.answered() {
+            return self.refuse_detached(shared, raise::SERVANT_PANICKED);
+        }
+        if let (Some(turn), Ok(request)) =
+            (self.common.status.turn(), Request::parse(&self.inbox.frame()))
+        {
             turn.finish(request.id);
         }
     }

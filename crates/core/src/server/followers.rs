@@ -79,7 +79,14 @@ impl<C> Followers<C> {
 
     /// Releases a reservation.
     pub(super) fn release(&self) {
-        self.state.lock().reserved -= 1;
+        let mut state = self.state.lock();
+        state.reserved -= 1;
+        // The follower may be the one that waits for this reservation before it ends.
+        let ended = state.ended;
+        drop(state);
+        if ended {
+            self.came.notify_one();
+        }
     }
 
     /// Assigns a connection to the reserved follower.
@@ -103,7 +110,8 @@ impl<C> Followers<C> {
         joins
     }
 
-    /// Waits for the next connection; `None` if the follower has to end.
+    /// Waits for the next connection; `None` if the follower has to end. A follower that is reserved does not end: the
+    /// connection that will be assigned to it has no other thread.
     pub(super) fn next(&self) -> Option<C> {
         let mut state = self.state.lock();
         let mut patient = true;
@@ -112,7 +120,7 @@ impl<C> Followers<C> {
                 state.idle -= 1;
                 return Some(next);
             }
-            if state.ended || !patient && state.idle > state.reserved {
+            if (state.ended || !patient) && state.idle > state.reserved {
                 state.idle -= 1;
                 state.threads -= 1;
                 return None;
@@ -129,9 +137,53 @@ impl<C> Followers<C> {
         self.state.lock().idle += 1;
     }
 
-    /// Ends the followers as soon as they wait.
+    /// Ends the followers as soon as they wait and no connection is about to be assigned to them.
     pub(crate) fn end(&self) {
         self.state.lock().ended = true;
         self.came.notify_all();
+    }
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use super::*;
+
+    /// Returns followers with one reservation, and without their threads.
+    fn reserved() -> Arc<Followers<u32>> {
+        let followers = Arc::<Followers<u32>>::default();
+        assert!(followers.reserve(|| Ok(())));
+        followers
+    }
+
+    #[test]
+    fn a_connection_whose_follower_was_reserved_before_the_end_is_served() {
+        let followers = reserved();
+        followers.end();
+        assert!(!followers.reserve(|| Ok(())), "no further thread is reserved");
+        let follower = {
+            let followers = Arc::clone(&followers);
+            thread::spawn(move || {
+                let first = followers.next();
+                followers.comes_back();
+                (first, followers.next())
+            })
+        };
+        followers.give(7);
+        assert_eq!(follower.join().unwrap(), (Some(7), None));
+    }
+
+    #[test]
+    fn a_follower_whose_reservation_is_released_after_the_end_ends() {
+        let followers = reserved();
+        let follower = {
+            let followers = Arc::clone(&followers);
+            thread::spawn(move || followers.next())
+        };
+        followers.end();
+        followers.release();
+        assert_eq!(follower.join().unwrap(), None);
     }
 }

@@ -307,7 +307,12 @@ impl Lane {
             Ok(ServingEnd::Idle) => self.park(orb.server(), connection),
             Ok(ServingEnd::Throttled) => self.put_off(connection),
             Ok(ServingEnd::HandedOver) => connection.leave(orb.server()),
-            Ok(ServingEnd::Ended) | Err(_) => self.end(orb.server(), connection),
+            Ok(ServingEnd::Ended) => self.end(orb.server(), connection),
+            Err(_) => {
+                // CloseConnection would state that the request did not run, so the connection is closed without it.
+                connection.link.close();
+                self.end(orb.server(), connection);
+            }
         }
     }
 
@@ -341,12 +346,13 @@ const STACK: usize = 2 << 20;
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
 mod tests {
     use std::io::IoSlice;
+    use std::sync::OnceLock;
 
     use oxorb_transport::mem::{self, MemLink};
 
-    use super::super::assigned::LaneWork;
+    use super::super::assigned::{LaneWork, PING};
     use super::*;
-    use crate::Options;
+    use crate::{Arriving, Options, PoolThread};
 
     /// Returns a connection, and the client's end of it.
     fn open(orb: &Orb) -> (Connection, MemLink) {
@@ -359,6 +365,41 @@ mod tests {
     /// Returns a connection whose client has closed it.
     fn ended(orb: &Orb) -> Connection {
         open(orb).0
+    }
+
+    /// A client repeats its requests after CloseConnection, so one during which the thread panicked would run twice.
+    #[test]
+    fn a_connection_whose_thread_panics_during_a_shutdown_is_closed_without_a_message() {
+        let lane = Arc::new(Lane::new(Plan::default(), Reserve::default()).unwrap());
+        for owner in [ConnectionOwner::Thread(None), ConnectionOwner::Lane(lane)] {
+            let known = Arc::<OnceLock<Orb>>::default();
+            let filter = {
+                let known = Arc::clone(&known);
+                move |_: &Arriving<'_>| -> Option<PoolThread> {
+                    known.get().unwrap().shutdown(false).unwrap();
+                    panic!("as it should")
+                }
+            };
+            let mut options = Options::default();
+            options.thread_filters.add(filter);
+            let orb = Orb::new(options);
+            assert!(known.set(orb.clone()).is_ok());
+            let (server, client) = mem::pair(4096);
+            let link: Arc<dyn Link> = Arc::new(server);
+            let admitted = orb.registry().admit(&link, orb.options()).ok().unwrap();
+            let connection = Connection::new(orb.options(), admitted, link, Some(1));
+            client.write(&mut [IoSlice::new(PING)]).unwrap();
+            let (serving, by) = (&orb, &owner);
+            std::thread::scope(|scope| {
+                scope.spawn(move || match by {
+                    ConnectionOwner::Thread(_) => per_connection::begin(serving, by, connection),
+                    ConnectionOwner::Lane(lane) => lane.serve(serving, by, connection, || false),
+                });
+            });
+            let mut octets = Vec::new();
+            assert_eq!(client.read(&mut octets, 4096).ok(), Some(0), "{octets:?}");
+            orb.shutdown(true).unwrap();
+        }
     }
 
     fn is_woken(lane: &Lane) -> bool {

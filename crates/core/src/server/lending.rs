@@ -27,6 +27,7 @@ use super::connection_owner::ConnectionOwner;
 use super::lane::Lane;
 use super::queue::Queue;
 use super::reactor::ReactorCommand;
+use super::serve::serving;
 use super::takeover_thread;
 use crate::error::raise;
 use crate::threads::clock;
@@ -73,8 +74,28 @@ impl Lane {
     /// Records that an answer is awaited over a connection. If the connection waits for a thread of the lane, but all
     /// of these run requests, which may wait for such answers themselves, a takeover thread reads the connection.
     pub(crate) fn awaits_answer(self: &Arc<Self>, orb: &Orb, id: u64) {
-        let runs_out = self.waiting.load(Ordering::SeqCst) == 0;
-        if !runs_out || self.plan.serving != Serving::Reader || !takeover_thread::take_room() {
+        if self.has_no_reader() {
+            self.read_answer(orb, id);
+        }
+    }
+
+    /// Reports whether all threads that read the lane's connections run requests.
+    pub(super) fn has_no_reader(&self) -> bool {
+        self.plan.serving == Serving::Reader && self.waiting.load(Ordering::SeqCst) == 0
+    }
+
+    /// Does what [`awaits_answer`](Self::awaits_answer) does for calls that were made while a thread still waited for
+    /// input of their connections.
+    #[cold]
+    pub(super) fn read_answers(self: &Arc<Self>, orb: &Orb) {
+        for id in orb.registry().awaited_of(self.plan.pool) {
+            self.read_answer(orb, id);
+        }
+    }
+
+    /// Starts a takeover thread that reads a parked connection.
+    fn read_answer(self: &Arc<Self>, orb: &Orb, id: u64) {
+        if !takeover_thread::take_room() {
             return;
         }
         let Some(mut connection) = self.take(id) else {
@@ -218,6 +239,9 @@ impl Lane {
                     if !connection.refuse_next(orb.shared(), raise::REQUESTS_BUFFERED) {
                         return self.end(orb.server(), connection);
                     }
+                    serving(orb, &owner, &mut connection, |context, connection| {
+                        connection.see_to_announced(orb, context);
+                    });
                 }
                 Ahead::Nothing => return self.park(orb.server(), connection),
                 Ahead::Throttled => return self.put_off(connection),

@@ -138,6 +138,11 @@ fn run(orb: &Orb, owner: &ConnectionOwner, mut connection: Connection) -> bool {
                 lane.put_off(connection);
                 return false;
             }
+            (Err(_), _) => {
+                // CloseConnection would state that the request did not run, so the connection is closed without it.
+                connection.link.close();
+                break;
+            }
             (served, _) => {
                 handed_over = matches!(served, Ok(ServingEnd::HandedOver));
                 break;

@@ -229,6 +229,12 @@ impl Registry {
             return false;
         };
         let since = status.idle_since.load(Ordering::Relaxed);
+        if since != 0 && status.under_way() > 0 {
+            // The connection is idle from the end of its request on. If the exchange fails, input has arrived.
+            let (set, load) = (Ordering::Relaxed, Ordering::Relaxed);
+            let _ = status.idle_since.compare_exchange(since, self.now(), set, load);
+            return false;
+        }
         since != 0
             && status.may_end()
             && self.now().saturating_sub(since) >= limit.as_millis() as u64
@@ -259,6 +265,17 @@ impl Registry {
     /// Reports whether a threadpool has no open connection.
     pub(crate) fn is_empty_of(&self, pool: u32) -> bool {
         !self.lock().links.values().any(|entry| entry.pool == pool)
+    }
+
+    /// Returns the connections of a threadpool over which this side awaits an answer.
+    #[cold]
+    pub(super) fn awaited_of(&self, pool: u32) -> Vec<u64> {
+        let awaits = |entry: &Entry| {
+            entry.pool == pool && entry.status.calls().is_some_and(|calls| calls.is_awaited())
+        };
+        let state = self.lock();
+        let awaited = state.links.iter().filter(|(_, entry)| awaits(entry));
+        awaited.map(|(id, _)| *id).collect()
     }
 
     /// Ends every connection of a threadpool in order, after its running request.
@@ -499,6 +516,21 @@ mod tests {
         };
         assert_eq!([order(), order(), order()], [Some(1), Some(2), Some(0)]);
         assert_eq!(order(), None);
+    }
+
+    /// The thread that reads the connection notices only that nothing arrives.
+    #[test]
+    fn a_connection_whose_request_runs_in_another_thread_is_not_idle() {
+        let registry = Registry::default();
+        let (served, _other) = link();
+        let status = registry.admit(&served, &options(1)).ok().unwrap().status;
+        status.goes_beside(7);
+        status.idle_since.store(1, Ordering::Relaxed);
+        assert!(registry.purge_at(&mut registry.lock(), 10_000, |_| true).is_none());
+        assert!(!registry.is_overdue(&status, Some(Duration::ZERO)));
+        assert_ne!(status.idle_since.load(Ordering::Relaxed), 0);
+        status.goes_no_more(7);
+        assert!(registry.is_overdue(&status, Some(Duration::ZERO)));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::thread::panicking;
 use std::time::Duration;
 
 use oxorb_giop::MessageType;
@@ -99,12 +100,27 @@ pub(super) fn serving<R>(
             owner: owner.clone(),
             common: connection.common.clone(),
         }));
+        let _end = ServingGuard(context);
         let result = serve(context, connection);
+        (result, context.handed_over.get())
+    })
+}
+
+/// Guard of a thread that serves a connection. When dropped, even by a panic, the thread no longer holds the connection
+/// and the ORB, and has its own class and priority.
+struct ServingGuard<'c>(&'c ServingContext);
+
+impl Drop for ServingGuard<'_> {
+    fn drop(&mut self) {
+        let context = self.0;
         context.served.take();
         ORB.with(RefCell::take);
         context.desk.rise();
-        (result, context.handed_over.get())
-    })
+        if panicking() {
+            context.request_ended();
+            context.needs_no_takeover_thread();
+        }
+    }
 }
 
 impl Connection {
@@ -229,6 +245,7 @@ impl Connection {
     ) -> SessionStep {
         let large = reply_memory::any();
         if large && let Err(refused) = self.admit(orb.shared(), owner) {
+            self.see_to_announced(orb, context);
             self.sink.expect(None);
             return refused;
         }
@@ -303,4 +320,32 @@ pub(super) fn finished(status: &Status, context: &ServingContext, request: u32) 
 #[inline]
 pub(super) fn is_upcall(kind: MessageType) -> bool {
     kind == MessageType::REQUEST || kind == MessageType::LOCATE_REQUEST
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use oxorb_transport::{Link, mem};
+
+    use super::*;
+
+    #[test]
+    fn a_thread_that_panics_holds_neither_the_connection_nor_the_orb_afterwards() {
+        let orb = Orb::new(Options::default());
+        let link: Arc<dyn Link> = Arc::new(mem::pair(64).0);
+        let admitted = orb.registry().admit(&link, orb.options()).ok().unwrap();
+        let mut connection = Connection::new(orb.options(), admitted, Arc::clone(&link), Some(0));
+        let held = Arc::downgrade(&link);
+        drop(link);
+        let owner = ConnectionOwner::Thread(None);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            serving::<()>(&orb, &owner, &mut connection, |_, _| panic!("as it should"))
+        }));
+        assert!(panicked.is_err());
+        assert!(super::orb().is_none());
+        connection.leave(orb.server());
+        assert!(held.upgrade().is_none(), "its descriptor is closed");
+        orb.shutdown(true).unwrap();
+    }
 }

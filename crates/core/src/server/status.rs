@@ -233,9 +233,7 @@ impl Status {
     }
 
     pub(super) fn may_end(&self) -> bool {
-        !self.told.load(Ordering::Relaxed)
-            && !self.keep.load(Ordering::Relaxed)
-            && self.unanswered.load(Ordering::Relaxed) == 0
+        !self.told.load(Ordering::Relaxed) && !self.keep.load(Ordering::Relaxed) && self.kept() == 0
     }
 
     /// Returns the rank of the connection among those that may be closed for new ones, lowest first, if it has been

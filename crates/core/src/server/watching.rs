@@ -12,6 +12,9 @@
 //! | so, and all clients called back to back until then | after [`RARELY`] and [`OFTEN`] at most |
 //! | later | at once |
 //!
+//! A call over a connection of a lane may be outstanding when the last thread of the lane begins a long request. The
+//! watching thread then has the connection read by a takeover thread, too.
+//!
 //! If threads have native priorities, each lane has a watching thread of its own, as urgent as the lane: other lanes
 //! that use up the processor do not delay its takeovers.
 
@@ -151,12 +154,29 @@ pub(crate) enum NextLook {
     Silence,
 }
 
+/// Lets takeover threads read connections over which answers are awaited, if all threads of their lane run requests, one
+/// of them a long one. The calls may have been made while a thread of the lane still waited for input.
+fn read_answers_of_busy_lanes(orb: &Orb, found: &Look) {
+    let mut before: Option<Arc<Lane>> = None;
+    for one in &found.long {
+        let owner = one.status.origin().and_then(|origin| origin.owner.upgrade());
+        if let Some(ConnectionOwner::Lane(lane)) = owner
+            && before.as_ref().is_none_or(|before| !Arc::ptr_eq(before, &lane))
+            && lane.has_no_reader()
+        {
+            lane.read_answers(orb);
+            before = Some(lane);
+        }
+    }
+}
+
 /// Checks the connections of a lane with its own watching thread, or all others, once. Returns the time of the next
 /// check.
 pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>, found: &mut Look) -> NextLook {
     orb.registry().long_running(lane, found);
     let takeover = takeover_of(orb, lane);
     let often = found.running || found.shared || !found.long.is_empty();
+    read_answers_of_busy_lanes(orb, found);
     for one in found.long.drain(..) {
         let waits = one.status.behind.lock().is_some();
         let in_order = one.status.session.lock().in_order;

@@ -26,6 +26,7 @@ use crate::common::peer::{Peer, from_another_address, kind};
 use crate::common::transport::{
     anywhere, anywhere_with, free_place, has_ports, is_memory, listening, url, wire,
 };
+use crate::common::worker::{WAIT, Worker, activate, in_the_background};
 use crate::common::*;
 
 static BOUNCE: Op = Op::twoway("bounce");
@@ -33,6 +34,7 @@ static KEEP: Op = Op::twoway("keep");
 static SLOW_BOUNCE: Op = Op::twoway("slow_bounce");
 static REST_KEPT: Op = Op::twoway("rest_kept");
 static CALL_KEPT: Op = Op::twoway("call_kept");
+static WAIT_KEPT: Op = Op::twoway("wait_kept");
 static TELL_KEPT: Op = Op::twoway("tell_kept");
 
 /// Longer than a thread of a lane stays with a silent connection.
@@ -135,6 +137,7 @@ impl Servant for Player {
             }
             "call_kept" => done(upcall, ping(&self.kept(), 1)),
             "rest_kept" => done(upcall, call(&self.kept(), &SLEEP).map(|()| 0)),
+            "wait_kept" => done(upcall, call(&self.kept(), &WAIT).map(|()| 0)),
             "tell_kept" => {
                 let told = Interface::reference(&self.kept()).send(&NOTE, |_| Ok(()));
                 done(upcall, told.map(|()| 0))
@@ -365,6 +368,31 @@ fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
         });
         assert_eq!(ping(&object, 1), Ok(2), "{concurrency}");
     });
+}
+
+/// A thread of the server still waits for requests when the silent client is called, but runs one when the client
+/// answers.
+#[test]
+fn a_silent_client_answers_while_all_threads_of_the_server_are_in_requests() {
+    only_over!(GIOP, "what is offered are addresses of GIOP");
+    let _guard = watchdog(2 * LONG);
+    let server = accepting(Concurrency::LeaderFollowers { threads: 2 }, "1");
+    let (silent, busy) = (hidden_client("1"), client(ClientConnections::Cached));
+    let (object, _, _) = both(&server, &silent);
+    let [called, occupying] = [(); 2].map(|()| Arc::new(Worker::default()));
+    let here = silent.root_poa().activate_servant(called.clone()).unwrap();
+    keep(&object, &ObjectRef::from_ref(here)).unwrap();
+    let calling = elsewhere(&busy, object.reference());
+    let occupied = activate(server.root_poa(), &busy, &occupying);
+    let caller = thread::spawn(move || number(&calling, &WAIT_KEPT));
+    called.until_waiting(1);
+    let stuck = in_the_background(&occupied, &WAIT);
+    occupying.until_waiting(1);
+    called.open();
+    until("the answer of the silent client is read", || caller.is_finished());
+    assert_eq!(caller.join().unwrap(), Ok(0));
+    occupying.open();
+    assert_eq!(stuck.join().unwrap(), Ok(()));
 }
 
 /// Threads that keep connections they have taken over do not count against the limit of takeover

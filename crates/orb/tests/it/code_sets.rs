@@ -1,16 +1,23 @@
 //! Code sets of transmitted strings (P4).
 
 use oxorb::__gen::Op;
+use oxorb::rt::{Arriving, PoolThread, RequestBuffering, Threadpool, ThreadpoolId};
 use oxorb::settings::ClientConnections;
-use oxorb::{Interface as _, Outcome, Servant, SystemException, SystemExceptionKind, Upcall};
+use oxorb::{
+    Interface as _, ObjectRef, Outcome, Servant, SystemException, SystemExceptionKind, Upcall,
+};
 use oxorb_cdr::CharSet;
+use oxorb_object::minor::transient::{NO_THREAD, REQUESTS_BUFFERED};
 use oxorb_testkit::watchdog;
 use std::sync::Arc;
 
 use crate::common;
 use crate::common::LONG;
+use crate::common::worker::{WAIT, Worker, activate, in_the_background, lane, lane_poa};
 
 static ECHO: Op = Op::twoway("echo");
+static COUNT: Op = Op::twoway("count");
+static REFUSED: Op = Op::twoway("refused");
 
 struct Echo;
 
@@ -25,6 +32,10 @@ impl Servant for Echo {
             Ok(text) if text == "broken" => upcall.reply(|e| {
                 e.ulong(5);
                 e.copy_octets(b"caf\xE9\0");
+                Ok(())
+            }),
+            Ok(text) if upcall.operation() == "count" => upcall.reply(|e| {
+                e.ulong(text.chars().count() as u32);
                 Ok(())
             }),
             Ok(text) => upcall.reply(|e| e.string(&text)),
@@ -119,7 +130,7 @@ fn wide_text_needs_no_code_sets_in_the_reference() {
     let _guard = watchdog(LONG);
     let server = common::transport::listening().build().unwrap();
     let local = server.root_poa().activate_servant(Arc::new(WideEcho)).unwrap();
-    let object: oxorb::ObjectRef = server.string_to_object(&local.to_string()).unwrap();
+    let object: ObjectRef = server.string_to_object(&local.to_string()).unwrap();
     server.bind("echo", &object);
     let url = common::transport::url(&[&common::address(&object)], "echo");
     let client = common::client(ClientConnections::Cached);
@@ -140,7 +151,7 @@ fn references_with_other_code_sets_have_connections_of_their_own() {
     let _guard = watchdog(LONG);
     let server = common::transport::listening().build().unwrap();
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
-    let object: oxorb::ObjectRef = server.string_to_object(&local.to_string()).unwrap();
+    let object: ObjectRef = server.string_to_object(&local.to_string()).unwrap();
     server.bind("echo", &object);
     let url = common::transport::url(&[&common::address(&object)], "echo");
     for connections in [
@@ -153,7 +164,7 @@ fn references_with_other_code_sets_have_connections_of_their_own() {
         // The URL declares no code sets, so ISO 8859-1 applies; with the other reference, UTF-8 is negotiated.
         let [plain, agreed] =
             [&url, &local.to_string()].map(|it| client.string_to_object(it).unwrap());
-        let echo = |object: &oxorb::ObjectRef, text: &str| -> Result<String, SystemException> {
+        let echo = |object: &ObjectRef, text: &str| -> Result<String, SystemException> {
             object.reference().invoke(&ECHO, |e| e.string(text), |d| Ok(d.string()?.into_owned()))
         };
         for _ in 0..2 {
@@ -165,4 +176,55 @@ fn references_with_other_code_sets_have_connections_of_their_own() {
         client.shutdown(true).unwrap();
     }
     server.shutdown(true).unwrap();
+}
+
+/// Returns the number of characters that the server has read.
+fn count(object: &ObjectRef, op: &'static Op, text: &str) -> Result<u32, SystemException> {
+    object.reference().invoke(op, |e| e.string(text), |d| d.ulong())
+}
+
+/// Clients send their code sets once, with the first request over a connection.
+#[test]
+fn code_sets_of_a_request_that_is_refused_apply_to_the_next_ones() {
+    common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
+    let _guard = watchdog(LONG);
+    let nowhere = |request: &Arriving<'_>| {
+        let is_refused = request.operation() == "refused";
+        is_refused.then(|| PoolThread::of(ThreadpoolId(77)))
+    };
+    for concurrency in common::ARCHITECTURES {
+        let server = common::transport::listening().concurrency(concurrency);
+        let server = server.thread_filter(nowhere).build().unwrap();
+        let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
+        let client = common::client(ClientConnections::Cached);
+        let object = common::elsewhere(&client, &local);
+        assert_eq!(count(&object, &REFUSED, "10 €").unwrap_err().minor, NO_THREAD);
+        assert_eq!(count(&object, &COUNT, "10 €"), Ok(4), "{concurrency:?}");
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn code_sets_of_a_request_beyond_the_buffer_of_a_lane_apply_to_the_next_ones() {
+    common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
+    let _guard = watchdog(LONG);
+    let server = common::transport::listening().build().unwrap();
+    let limits = RequestBuffering { max_octets: 1000, ..RequestBuffering::default() };
+    let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(limits);
+    let pool = server.create_threadpool(plan).unwrap();
+    let [first, client] = [(); 2].map(|()| common::client(ClientConnections::Cached));
+    let (worker, poa) = (Arc::new(Worker::default()), lane_poa(&server, pool, 10));
+    let busy = activate(&poa, &first, &worker);
+    let object = common::elsewhere(&client, &poa.activate_servant(Arc::new(Echo)).unwrap());
+    let stuck = in_the_background(&busy, &WAIT);
+    worker.until_waiting(1);
+    let refused = count(&object, &COUNT, &"x".repeat(2000)).unwrap_err();
+    assert_eq!(refused.minor, REQUESTS_BUFFERED);
+    worker.open();
+    assert_eq!(stuck.join().unwrap(), Ok(()));
+    assert_eq!(count(&object, &COUNT, "10 €"), Ok(4));
+    for orb in [first, client, server] {
+        orb.shutdown(true).unwrap();
+    }
 }

@@ -64,13 +64,18 @@ impl Pools {
         match opened {
             Ok(front) => pool.front = front,
             Err(error) => {
-                pool.stop();
-                pool.wait_ended(clock::now() + LAST_THREADS);
+                pool.give_up();
                 return Err(error.into());
             }
         }
         pool.napi.begin(orb.shared(), id, &plan);
         let mut pools = self.lock();
+        // A shutdown that began meanwhile ends only the pools that it found under the lock.
+        if orb.shared().is_closed() {
+            drop(pools);
+            pool.give_up();
+            return Err(SetupError::ShutDown.into());
+        }
         pools.insert(id, Arc::new(pool));
         self.show(&pools);
         Ok(id)
@@ -187,6 +192,12 @@ fn lane_rules(
 }
 
 impl Pool {
+    /// Ends the pool, which no reference names yet.
+    fn give_up(&self) {
+        self.stop();
+        self.wait_ended(clock::now() + LAST_THREADS);
+    }
+
     fn open(&mut self, orb: &Orb, id: ThreadpoolId, before: u32) -> Result<(), SetupError> {
         let shared = orb.options().realtime.lanes_on_one_port;
         for (at, open) in self.lanes.iter_mut().enumerate() {
@@ -293,4 +304,27 @@ fn not_open(endpoint: Endpoint, error: io::Error, advice: Option<&'static str>) 
         error,
         advice,
     })
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use oxorb_testkit::until;
+
+    use super::*;
+
+    #[test]
+    fn a_pool_that_is_opened_during_a_shutdown_has_no_threads_afterwards() {
+        for lanes_on_one_port in [false, true] {
+            let mut options = Options::default();
+            options.listen_on("iiop://127.0.0.1:0").unwrap();
+            options.realtime.lanes_on_one_port = lanes_on_one_port;
+            let orb = Orb::new(options);
+            orb.shutdown(false).unwrap();
+            let created = orb.pools().create(&orb, Threadpool::new(2));
+            let is_refused = matches!(created, Err(ThreadpoolError::Setup(SetupError::ShutDown)));
+            assert!(is_refused, "{created:?}");
+            until("its threads have ended", || orb.threads().is_empty());
+            orb.shutdown(true).unwrap();
+        }
+    }
 }

@@ -710,6 +710,7 @@ mod tests {
 
     use oxorb_transport::PeerId;
 
+    use super::super::ledger::MOST_RULES;
     use super::*;
     use crate::monitoring::{Log, LogLevel, Watch};
     use crate::scheduler::budget::{Budget, BudgetOf, Described, OverrunHooks};
@@ -940,6 +941,21 @@ mod tests {
         let other = BudgetedRequest { describe: &describe_other, ..sweep(b"lamp") };
         drop(desk.begin(&ledger, &client, &other));
         assert_eq!(desk.take_pause(), 0);
+    }
+
+    #[test]
+    fn budgets_of_which_one_is_too_many_change_nothing() {
+        let (ledger, threads) = ledger(&[]);
+        let owner = |number: usize| BudgetOf::Object(format!("object {number}"));
+        let all = (0..MOST_RULES).map(|number| (owner(number), many())).collect();
+        assert!(ledger.set_all(all, &threads));
+        let one = Budget::default().requests(1, 1);
+        let more = vec![(owner(0), one), (owner(MOST_RULES), one)];
+        assert!(!ledger.set_all(more, &threads));
+        assert_eq!(ledger.rules().len(), MOST_RULES);
+        assert_eq!(ledger.rules()[0], (owner(0), many()));
+        assert!(ledger.set_all(vec![(owner(1), one), (owner(0), one)], &threads));
+        assert!(ledger.rules()[..2].iter().all(|(_, budget)| *budget == one));
     }
 
     #[test]

@@ -137,33 +137,49 @@ impl Ledger {
     /// Sets or changes the budget of an owner; returns false if the number of rules is at its
     /// limit.
     pub(crate) fn set(self: &Arc<Self>, of: BudgetOf, budget: Budget, threads: &Threads) -> bool {
+        self.set_all(vec![(of, budget)], threads)
+    }
+
+    /// Sets or changes the budgets of different owners. Returns false, and changes nothing, if there would be too many
+    /// rules.
+    pub(crate) fn set_all(
+        self: &Arc<Self>,
+        budgets: Vec<(BudgetOf, Budget)>,
+        threads: &Threads,
+    ) -> bool {
+        let any = |is: fn(&Budget) -> bool| budgets.iter().any(|(_, budget)| is(budget));
+        let lowers = any(|it| it.longest.is_some() || !matches!(it.beyond, BeyondBudget::Refuse));
+        let watches = any(|it| it.share.is_some() || it.longest.is_some());
         let mut shown = self.shown.lock();
         let mut rules = self.rules.lock();
-        match rules.iter().position(|rule| rule.of == of) {
-            Some(at) => {
+        let places = places(&rules, &budgets);
+        let new = places.iter().filter(|place| place.is_none()).count();
+        if rules.len() + new > MOST_RULES {
+            return false;
+        }
+        let now = clock::monotonic_nanoseconds();
+        for ((of, budget), place) in budgets.into_iter().zip(places) {
+            if let Some(at) = place {
                 let rule = &mut rules[at];
                 rule.budget = budget;
                 if let Some(account) = &rule.account {
-                    account.set(budget, clock::monotonic_nanoseconds());
+                    account.set(budget, now);
                 }
+                continue;
             }
-            None if rules.len() >= MOST_RULES => return false,
-            None => {
-                let account = (!is_of_client(&of)).then(|| self.open(&of, budget));
-                if let (Some(kind), Some(account)) = (kind(&of), &account) {
-                    shown.accounts.push((kind, Arc::clone(account)));
-                }
-                rules.push(LedgerRule { of, budget, account });
+            let account = (!is_of_client(&of)).then(|| self.open(&of, budget));
+            if let (Some(kind), Some(account)) = (kind(&of), &account) {
+                shown.accounts.push((kind, Arc::clone(account)));
             }
+            rules.push(LedgerRule { of, budget, account });
         }
         self.changed(&rules);
         drop(rules);
         drop(shown);
-        let lowers = budget.longest.is_some() || budget.beyond != BeyondBudget::Refuse;
         if lowers {
             self.lowest.find(&self.watch);
         }
-        if budget.share.is_some() || budget.longest.is_some() {
+        if watches {
             self.watched.get_or_init(|| watcher::start(self, threads));
         }
         true
@@ -332,6 +348,16 @@ impl Shown {
         sum.add(&account, clock::monotonic_nanoseconds());
         sum.spent = 0;
     }
+}
+
+/// Returns the index of each owner's rule; `None` for an owner without a rule.
+fn places(rules: &[LedgerRule], budgets: &[(BudgetOf, Budget)]) -> Vec<Option<usize>> {
+    if let [(of, _)] = budgets {
+        return vec![rules.iter().position(|rule| rule.of == *of)];
+    }
+    let known: HashMap<&BudgetOf, usize> =
+        rules.iter().enumerate().map(|(at, rule)| (&rule.of, at)).collect();
+    budgets.iter().map(|(of, _)| known.get(of).copied()).collect()
 }
 
 /// Reports whether the owner of a budget is a client, or each client.

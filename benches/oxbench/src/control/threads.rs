@@ -22,13 +22,15 @@ use oxorb_rtscheduling::{
 use plotters::chart::SeriesLabelPosition;
 use serde::{Deserialize, Serialize};
 
+use crate::bootstrap::Ratio;
 use crate::load::{KeptOut, Quiet, now, sleep_until, toil};
 use crate::machine::Machine;
-use crate::output::Output;
+use crate::output::CheckedOutput;
 use crate::placement::{Placement, Role};
 use crate::plot::{Axis, Drawing, Panel};
 use crate::process::Process;
 use crate::table::Table;
+use crate::verdict::{Verdicts, at_least, at_most};
 use crate::{Result, session};
 
 #[allow(missing_docs)]
@@ -102,7 +104,7 @@ pub(crate) struct Options {
     cpu: usize,
 
     #[command(flatten)]
-    output: Output,
+    output: CheckedOutput,
 }
 
 /// Options of one of the processes.
@@ -172,7 +174,7 @@ pub(crate) fn run(options: &Options) -> Result {
         seconds: options.seconds,
         points,
     };
-    options.output.show(&report, Report::drawing)
+    options.output.show(&report, verdicts, Report::drawing)
 }
 
 fn measure(options: &Options, discipline: Discipline, load: u32) -> Result<Point> {
@@ -350,6 +352,39 @@ impl<S: Scheduler> Head<'_, S> {
     }
 }
 
+/// Index of the critical task, which is the last one.
+const CRITICAL: usize = 2;
+
+/// Returns the verdicts on the order of the disciplines: MUF protects the critical task under every load, and fixed
+/// priorities by rate meet every deadline until the processor is overloaded, when they lose the critical task first.
+fn verdicts(report: &Report) -> Verdicts {
+    let parts = |discipline, is_wanted: fn(u32) -> bool, tasks: std::ops::Range<usize>| {
+        let points = report.of(discipline).filter(move |point| is_wanted(point.load));
+        let jobs = points.flat_map(move |point| point.jobs[tasks.clone()].iter());
+        jobs.map(|jobs| jobs.share() / 100.0).collect::<Vec<f64>>()
+    };
+    let least = |parts: Vec<f64>| parts.into_iter().reduce(f64::min).map(Ratio::exactly);
+    let most = |parts: Vec<f64>| parts.into_iter().reduce(f64::max).map(Ratio::exactly);
+    let critical = || CRITICAL..TASKS.len();
+    Verdicts::new([
+        at_least(
+            "critical jobs in time under MUF, at any load",
+            least(parts(Discipline::Muf, |_| true, critical())),
+            0.95,
+        ),
+        at_least(
+            "jobs in time under fixed priorities, below a load of 100 %",
+            least(parts(Discipline::Fp, |load| load < 100, 0..TASKS.len())),
+            0.99,
+        ),
+        at_most(
+            "critical jobs in time under fixed priorities, above a load of 100 %",
+            most(parts(Discipline::Fp, |load| load > 100, critical())),
+            0.1,
+        ),
+    ])
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
@@ -394,5 +429,44 @@ impl Report {
             Panel::lines(caption, load, in_time, lines).legend(SeriesLabelPosition::LowerLeft)
         });
         Drawing { title: self.machine.to_string(), across: 2, panels: panels.collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the verdicts on points with these loads, and with this number of jobs in time of 100.
+    fn verdicts_on(points: &[(Discipline, u32, [u32; 3])]) -> String {
+        let jobs = |in_time: &u32| Jobs { released: 100, in_time: *in_time };
+        let points = points.iter().map(|(discipline, load, in_time)| Point {
+            discipline: *discipline,
+            load: *load,
+            jobs: in_time.iter().map(jobs).collect(),
+        });
+        let report = Report {
+            machine: Machine::this(),
+            cpu: 1,
+            kept_out: KeptOut { throttling: false, awake: Vec::new() },
+            seconds: 1,
+            points: points.collect(),
+        };
+        verdicts(&report).to_string()
+    }
+
+    #[test]
+    fn each_discipline_has_its_bound() {
+        let (fp, muf) = (Discipline::Fp, Discipline::Muf);
+        let count = |text: &str, word: &str| text.lines().filter(|it| it.starts_with(word)).count();
+        let good = [
+            (fp, 80, [100, 99, 100]),
+            (fp, 120, [100, 40, 3]),
+            (muf, 80, [50, 60, 100]),
+            (muf, 120, [10, 20, 97]),
+        ];
+        assert_eq!(count(&verdicts_on(&good), "met"), 3, "{}", verdicts_on(&good));
+        let bad = [(fp, 80, [100, 90, 100]), (fp, 120, [100, 100, 50]), (muf, 120, [100, 100, 90])];
+        assert_eq!(count(&verdicts_on(&bad), "NOT MET"), 3, "{}", verdicts_on(&bad));
+        assert_eq!(count(&verdicts_on(&[(fp, 100, [0, 0, 0])]), "unknown"), 3);
     }
 }

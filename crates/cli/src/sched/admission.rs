@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use oxorb::Orb;
 use oxorb::admission::Admission as Served;
 use oxorb::values::Printable;
+use oxorb::{Orb, SystemExceptionKind};
 use oxorb_sched::time::{Nanos, Show};
-use oxorb_sched::{DispatchModel, OsPriorities, Repository, Schedule, Strategy};
+use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy, Task};
 use serde_json::{Value, json};
 
+use super::load::Loaded;
 use idl::{AdmissionAnswer, AdmissionRequest, AdmissionVerdict};
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
@@ -50,8 +51,9 @@ pub(crate) struct AdmitArgs {
     /// Maximum time from a request to its answer; default: the period
     #[arg(long, value_name = "TIME", value_parser = oxorb_sched::time::parse)]
     deadline: Option<Nanos>,
-    /// CORBA priority of its requests, if the server uses priorities
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// CORBA priority of its requests, from 0 to 32767, if the server uses priorities
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true,
+          value_parser = clap::value_parser!(i16).range(0..=32767))]
     priority: i16,
     /// Request an equal share of the remaining processor time, not a guarantee
     #[arg(long, conflicts_with_all = ["worst_case", "period", "deadline"])]
@@ -90,11 +92,29 @@ pub(super) fn admit(args: &AdmitArgs) -> Done {
 }
 
 /// Admits operations to a server, all or none.
-pub(super) fn admit_all(operations: &Repository, server: &str, format: Format) -> Done {
+pub(super) fn admit_all(files: &Loaded, server: &str, format: Format) -> Done {
+    if let Some((name, place)) = files.extra.servers.first().map(|said| &said.name) {
+        return Err(because(format!(
+            "{place}: {name}: {NOT_TRANSFERRED} servers and their requests"
+        )));
+    }
+    let costs = [files.asked.dispatch, files.asked.switch];
+    if costs.into_iter().flatten().any(|time| time > 0) {
+        return Err(because(format!(
+            "[schedule]: {NOT_TRANSFERRED} the times of dispatching and of context switches; add them to each wcet"
+        )));
+    }
     let priorities = OsPriorities::range(1, 99)?;
-    let (dm, urgency) = (Strategy::RMS, DispatchModel::Urgency);
-    let schedule = Schedule::compute(operations, &dm, &urgency, &priorities)?;
-    let request = |task: &oxorb_sched::Task| AdmissionRequest {
+    let (rms, urgency) = (Strategy::RMS, DispatchModel::Urgency);
+    let schedule = Schedule::compute(&files.repository, &rms, &urgency, &priorities)?;
+    for task in &schedule.tasks.tasks {
+        if let Some(what) = not_transferred(task) {
+            let place =
+                files.place(&task.name).map(|place| format!("{place}: ")).unwrap_or_default();
+            return Err(because(format!("{place}{}: {NOT_TRANSFERRED} {what}", task.name)));
+        }
+    }
+    let request = |task: &Task| AdmissionRequest {
         whose: format!("operation {}", task.name),
         worst_case: task.wcet,
         period: task.period,
@@ -106,9 +126,33 @@ pub(super) fn admit_all(operations: &Repository, server: &str, format: Format) -
     ask(&Server::new(server)?, &requests, format)
 }
 
+/// Beginning of a message about a property that requests for admission do not have.
+const NOT_TRANSFERRED: &str =
+    "a server admits operations by wcet, period and deadline, so a guarantee would ignore";
+
+/// Returns the property of a task that makes its response longer, and that a request for admission does not have.
+fn not_transferred(task: &Task) -> Option<&'static str> {
+    match task {
+        _ if task.jitter > 0 => Some("the jitter"),
+        _ if task.blocking > 0 => Some("the blocking by critical sections"),
+        _ if task.burst.is_some() => Some("the bursts"),
+        _ if task.overrun.is_some() => Some("the overrun"),
+        _ if !task.after.is_empty() => Some("that events release the operation"),
+        _ => None,
+    }
+}
+
 fn ask(server: &Server, requests: &[AdmissionRequest], format: Format) -> Done {
     let answers = server.object.admit(requests);
     let answers = answers.map_err(|why| server.failed(why))?;
+    if answers.len() != requests.len() {
+        return Err(because(format!(
+            "{} answered {} of {} requests; `oxorb sched admitted` shows what it has admitted",
+            server.url,
+            answers.len(),
+            requests.len()
+        )));
+    }
     let pairs = || requests.iter().zip(&answers);
     match format {
         Format::Json => {
@@ -278,10 +322,13 @@ impl Server {
     }
 
     fn failed(&self, why: oxorb::SystemException) -> Failed {
-        because(format!(
-            "{} does not admit clients or operations: {why}\nstart a server there with admission: -ORBAdmission \
-             late=refuse or late=share",
-            self.url
-        ))
+        match why.kind {
+            SystemExceptionKind::ObjectNotExist => because(format!(
+                "{} does not admit clients or operations: {why}\nstart a server there with admission: -ORBAdmission \
+                 late=refuse or late=share",
+                self.url
+            )),
+            _ => because(format!("{}: {why}", self.url)),
+        }
     }
 }

@@ -102,7 +102,7 @@ pub(super) fn load(args: &LoadArgs) -> Done {
     };
     files.on_one_processor()?;
     if let Some(server) = &args.server {
-        return admission::admit_all(&files.repository, server, args.format);
+        return admission::admit_all(&files, server, args.format);
     }
     let (_orb, remote) = args.at.connect()?;
     let loaded = remote.load(&files.repository)?;

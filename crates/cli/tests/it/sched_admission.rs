@@ -118,3 +118,81 @@ fn a_server_that_admits_nobody_says_how_it_would() {
     );
     orb.shutdown(true).unwrap();
 }
+
+#[test]
+fn requests_that_no_guarantee_can_follow_are_not_considered() {
+    let (orb, url) = server("late=share");
+    let admit = |whose: &[&str]| {
+        let rest = ["--worst-case", "1ms", "--period", "10ms", "--server", &url];
+        sched(&[&["admit"][..], whose, &rest[..]].concat())
+    };
+    let long = "x".repeat(600);
+    for (whose, part) in [
+        (&["clients"][..], "`clients` stands for every client"),
+        (&["object", &long][..], "more than the limit of 512"),
+        (&["operation", "update"][..], "with its interface"),
+        (&["everybody"][..], "instead of `everybody`"),
+    ] {
+        let told = admit(whose);
+        assert!(!told.status.success(), "{whose:?}");
+        assert!(text(&told.stdout).contains(part), "{whose:?}: {}", text(&told.stdout));
+    }
+    let long = sched(&[
+        "admit",
+        "client",
+        "10.0.0.7",
+        "--worst-case",
+        "1ms",
+        "--period",
+        "2h",
+        "--server",
+        &url,
+    ]);
+    assert!(text(&long.stderr).contains("has no known unit"), "{}", text(&long.stderr));
+    let long = sched(&[
+        "admit",
+        "client",
+        "10.0.0.7",
+        "--worst-case",
+        "1ms",
+        "--period",
+        "3601s",
+        "--server",
+        &url,
+    ]);
+    assert!(text(&long.stdout).contains("must be at most an hour"), "{}", text(&long.stdout));
+    for (option, value, part) in [
+        ("--priority", "-1", "0..=32767"),
+        ("--priority", "32768", "0..=32767"),
+        ("--deadline", "NaN", "is not a time"),
+        ("--deadline", "99999999999s", "overflows"),
+    ] {
+        let told = admit(&["client", "10.0.0.7", option, value]);
+        assert!(!told.status.success(), "{option} {value}");
+        assert!(text(&told.stderr).contains(part), "{option} {value}: {}", text(&told.stderr));
+    }
+    let never = admit(&["client", "10.0.0.7", "--deadline", "0s"]);
+    // A deadline of 0 is that of the period.
+    assert!(text(&never.stdout).contains("guaranteed"), "{}", text(&never.stdout));
+    assert_eq!(json(&["admitted", "--server", &url])["members"].as_array().unwrap().len(), 1);
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn operations_whose_declared_delays_a_guarantee_would_ignore_are_not_loaded() {
+    let (orb, url) = server("late=refuse");
+    let folder = Folder::new("sched-admission-delays");
+    let one = "[[operation]]\nname = \"a::B::one\"\nwcet = \"2 ms\"\nperiod = \"10 ms\"\n";
+    for (more, part) in [
+        ("jitter = \"1 ms\"\n", "ignore the jitter"),
+        ("blocking = \"1 ms\"\n", "ignore the blocking"),
+        ("[schedule]\nswitch = \"3 us\"\n", "ignore the times of dispatching"),
+    ] {
+        let set = folder.file("tasks.toml", &format!("{one}{more}"));
+        let told = sched(&["load", &set, "--server", &url]);
+        assert!(!told.status.success(), "{more}");
+        assert!(text(&told.stderr).contains(part), "{more}: {}", text(&told.stderr));
+    }
+    assert_eq!(json(&["admitted", "--server", &url])["members"].as_array().unwrap().len(), 0);
+    orb.shutdown(true).unwrap();
+}

@@ -9,7 +9,8 @@ impl Orb {
     /// Admits an owner of requests to this ORB. The owner gets a guarantee, if an analysis together with all earlier
     /// admissions allows it, or, if late comers share, an equal share of the remaining processor time. Otherwise
     /// returns the deadline that would be missed. From then on a budget limits an admitted owner to what was granted.
-    /// Takes locks, allocates, and analyses: O(n^2) at worst for n admissions.
+    /// Takes locks, allocates, and analyses: O(n^2) for n admissions, within a limit of some seconds, beyond which
+    /// nothing is guaranteed.
     ///
     /// ```
     /// use std::time::Duration;

@@ -7,10 +7,10 @@
 //! video server prefers the former, a stock quote service the latter).
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::analysis::{Outcome, Verdict, analyse_one};
+use crate::analysis::{Outcome, Verdict, Work, analyse_within};
 use crate::task::{Task, TaskSet, Utilization, WHOLE};
 use crate::time::{LONGEST, Nanos, Show};
 
@@ -175,11 +175,18 @@ pub struct Controller {
     set: TaskSet,
     /// Number of threads that precede all members.
     ahead: usize,
-    /// Members with a guarantee, in the order of their tasks.
+    /// Members with a guarantee and their responses, in the order of their tasks. The response of a member that is
+    /// being admitted is 0.
     members: Vec<(Wanted, Nanos)>,
     /// Members with a share.
     sharers: Vec<Wanted>,
+    /// Maximum number of visits to tasks in one admission or release.
+    most_visits: u64,
 }
+
+/// Default of the maximum number of visits to tasks in one admission or release. A visit takes some nanoseconds,
+/// so this is some seconds.
+const MOST_VISITS: u64 = 400_000_000;
 
 /// Maximum number of members.
 const MOST: usize = 16_384;
@@ -200,6 +207,7 @@ impl Controller {
             ahead: 0,
             members: Vec::new(),
             sharers: Vec::new(),
+            most_visits: MOST_VISITS,
         }
     }
 
@@ -236,60 +244,74 @@ impl Controller {
         self
     }
 
+    /// Limits the work of one admission or release to `visits` visits to tasks, some nanoseconds each; the default
+    /// is 400 million. A guarantee whose analysis would need more is refused, so that no request for admission,
+    /// whatever its times, keeps others waiting for long.
+    #[must_use]
+    pub fn visit_at_most(self, visits: u64) -> Controller {
+        Controller { most_visits: visits, ..self }
+    }
+
     /// Returns the treatment of latecomers.
     pub fn late_comers(&self) -> LateComers {
         self.late_comers
     }
 
     /// Admits a member, or returns the reason why it is not admitted. Analyses all members that are
-    /// no more urgent, in O(n^2) at worst.
+    /// no more urgent, in O(n^2) for n members, within the limit of [visits](Self::visit_at_most).
     ///
     /// # Errors
     /// [`Unacceptable`]; nothing is admitted.
     pub fn admit(&mut self, wanted: Wanted) -> Result<Answer, Unacceptable> {
-        self.check(&wanted)?;
+        self.check(std::slice::from_ref(&wanted))?;
         if wanted.shares {
             return Ok(self.share(wanted, None).unwrap_or_else(Answer::Refused));
         }
-        match self.guarantee(wanted.clone()) {
-            Ok(response) => Ok(Answer::Guaranteed { response }),
-            Err(late) => Ok(self.turn_away(wanted, late)),
+        match self.guarantee(vec![wanted.clone()]) {
+            Ok(()) => {
+                let response = self.response_of(&wanted.name).unwrap_or(wanted.deadline);
+                Ok(Answer::Guaranteed { response })
+            }
+            Err(late) => {
+                self.forget_new();
+                Ok(self.turn_away(wanted, late))
+            }
         }
     }
 
     /// Admits all members of a list as requested, or none. With [`LateComers::Share`] all of them
-    /// get shares instead, if time is left for each.
+    /// get shares instead, if time is left for each. Analyses each member once, in O(n^2) for n members, within the
+    /// limit of [visits](Self::visit_at_most).
     ///
     /// # Errors
     /// [`Unacceptable`] for the first invalid request; nothing is admitted.
     pub fn admit_all(&mut self, all: Vec<Wanted>) -> Result<Vec<Answer>, Unacceptable> {
-        self.check_all(&all)?;
+        self.check(&all)?;
         let before = self.clone();
-        let mut answered = self.admit_each(&all, |own, wanted| match wanted.shares {
-            true => own.share(wanted, None),
-            false => own.guarantee(wanted).map(|response| Answer::Guaranteed { response }),
-        });
-        if let Err(late) = &answered
-            && self.late_comers == LateComers::Share
-        {
-            let late = late.clone();
-            *self = before.clone();
-            answered = self.admit_each(&all, |own, wanted| {
+        let late = match self.join(&all) {
+            Ok(()) => return Ok(self.answers(&all, None)),
+            Err(late) => late,
+        };
+        *self = before.clone();
+        let shared = match self.late_comers {
+            LateComers::Refuse => Err(late.clone()),
+            LateComers::Share => all.iter().try_for_each(|wanted| {
                 let late = (!wanted.shares).then(|| late.clone());
-                own.share(wanted, late)
-            });
-        }
-        Ok(match answered {
-            Ok(answers) => self.as_of_now(answers, &all),
+                self.share(wanted.clone(), late).map(drop)
+            }),
+        };
+        match shared {
+            Ok(()) => Ok(self.answers(&all, Some(&late))),
             Err(late) => {
                 *self = before;
-                vec![Answer::Refused(late); all.len()]
+                Ok(vec![Answer::Refused(late); all.len()])
             }
-        })
+        }
     }
 
     /// Removes a member; returns false if the name is unknown. The others keep their guarantees,
-    /// and more time is left for shares.
+    /// and more time is left for shares. Analyses the members that are no more urgent; if that would exceed the limit
+    /// of [visits](Self::visit_at_most), some of them keep their earlier bounds, which still hold.
     pub fn release(&mut self, name: &str) -> bool {
         let sharers = self.sharers.len();
         self.sharers.retain(|wanted| wanted.name != name);
@@ -304,9 +326,10 @@ impl Controller {
         self.number();
         // Members that are no more urgent than the removed one now have fewer tasks to wait for, so
         // recompute their responses.
+        let (load, work) = (self.load(), Work::of(self.most_visits));
         for place in self.ahead..self.set.tasks.len() {
             if self.set.tasks[place].level >= level
-                && let Some(response) = self.judge(place).response
+                && let Some(response) = self.judge(place, &load, &work).response
             {
                 self.members[place - self.ahead].1 = response;
             }
@@ -337,121 +360,171 @@ impl Controller {
         &self.set
     }
 
-    fn check(&self, wanted: &Wanted) -> Result<(), Unacceptable> {
-        let named = |other: &Wanted| other.name == wanted.name;
-        if self.sharers.iter().any(named) || self.members.iter().any(|(it, _)| named(it)) {
-            return Err(Unacceptable::Duplicate(wanted.name.clone()));
-        }
-        let times = [
-            ("worst-case time", wanted.worst_case),
-            ("period", wanted.period),
-            ("deadline", wanted.deadline),
-        ];
-        if !wanted.shares
-            && let Some((what, _)) =
-                times.into_iter().find(|(_, time)| !(1..=LONGEST).contains(time))
-        {
-            let name = wanted.name.clone();
-            return Err(Unacceptable::Time { name, what });
-        }
-        match self.members.len() + self.sharers.len() >= MOST {
-            true => Err(Unacceptable::TooMany(MOST)),
-            false => Ok(()),
-        }
-    }
-
-    /// Checks all requests of a list before the first member is admitted, so that a mistake is
-    /// reported even if an earlier request would miss its deadline.
-    fn check_all(&self, all: &[Wanted]) -> Result<(), Unacceptable> {
-        let mut names = HashSet::with_capacity(all.len());
+    /// Checks all requests before the first member is admitted, so that a mistake is reported even if an earlier
+    /// request would miss its deadline.
+    fn check(&self, all: &[Wanted]) -> Result<(), Unacceptable> {
+        let known = self.members.iter().map(|(wanted, _)| wanted).chain(&self.sharers);
+        let mut names: HashSet<&str> = known.map(|wanted| wanted.name.as_str()).collect();
         for wanted in all {
-            self.check(wanted)?;
-            if !names.insert(wanted.name.as_str()) {
+            if !names.insert(&wanted.name) {
                 return Err(Unacceptable::Duplicate(wanted.name.clone()));
             }
+            let times = [
+                ("worst-case time", wanted.worst_case),
+                ("period", wanted.period),
+                ("deadline", wanted.deadline),
+            ];
+            let wrong = times.into_iter().find(|(_, time)| !(1..=LONGEST).contains(time));
+            if let Some((what, _)) = wrong.filter(|_| !wanted.shares) {
+                let name = wanted.name.clone();
+                return Err(Unacceptable::Time { name, what });
+            }
         }
-        match self.members.len() + self.sharers.len() + all.len() > MOST {
+        match names.len() > MOST {
             true => Err(Unacceptable::TooMany(MOST)),
             false => Ok(()),
         }
     }
 
-    /// Adds a member with a guarantee if all members then meet their deadlines. Returns its
-    /// response.
-    fn guarantee(&mut self, wanted: Wanted) -> Result<Nanos, Late> {
-        let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
-        task.deadline = wanted.deadline;
-        let key = |wanted: &Wanted| match self.urgency {
+    /// Admits the requests as they ask for, guarantees first, because shares divide the time that these leave. If one
+    /// is refused, the state of the controller is that of an unfinished admission.
+    fn join(&mut self, all: &[Wanted]) -> Result<(), Late> {
+        self.guarantee(all.iter().filter(|wanted| !wanted.shares).cloned().collect())?;
+        let mut sharing = all.iter().filter(|wanted| wanted.shares);
+        sharing.try_for_each(|wanted| self.share(wanted.clone(), None).map(drop))
+    }
+
+    /// Returns what admitted requests have now. `late` is the reason why none of them has a guarantee.
+    fn answers(&self, all: &[Wanted], late: Option<&Late>) -> Vec<Answer> {
+        let share = self.share_of_each(self.sharers.len());
+        let members = self.members.iter();
+        let responses: HashMap<&str, Nanos> =
+            members.map(|(wanted, response)| (wanted.name.as_str(), *response)).collect();
+        let answer = |wanted: &Wanted| match responses.get(wanted.name.as_str()) {
+            Some(&response) => Answer::Guaranteed { response },
+            None => Answer::BestEffort { share, late: late.filter(|_| !wanted.shares).cloned() },
+        };
+        all.iter().map(answer).collect()
+    }
+
+    fn response_of(&self, name: &str) -> Option<Nanos> {
+        let mut members = self.members.iter();
+        members.find(|(wanted, _)| wanted.name == name).map(|(_, response)| *response)
+    }
+
+    /// Adds members with a guarantee, if all members then meet their deadlines. Otherwise the new ones have to be
+    /// [removed](Self::forget_new).
+    fn guarantee(&mut self, all: Vec<Wanted>) -> Result<(), Late> {
+        self.limit(&all)?;
+        let urgency = self.urgency;
+        let key = |(_, (wanted, _)): &(Task, (Wanted, Nanos))| match urgency {
             RequestOrder::Deadline => (Reverse(0), wanted.deadline),
             RequestOrder::Priority => (Reverse(wanted.priority), 0),
         };
-        let own = key(&wanted);
-        let at = self.members.partition_point(|(it, _)| key(it) <= own);
-        let name = wanted.name.clone();
-        self.set.tasks.insert(self.ahead + at, task);
-        self.members.insert(at, (wanted, 0));
-        self.number();
-        match self.settle(at, &name) {
-            Ok(response) => Ok(response),
-            Err(late) => {
-                self.set.tasks.remove(self.ahead + at);
-                self.members.remove(at);
-                self.number();
-                Err(late)
-            }
+        let tasks = self.set.tasks.drain(self.ahead..);
+        let mut members: Vec<(Task, (Wanted, Nanos))> = tasks.zip(self.members.drain(..)).collect();
+        members.extend(all.into_iter().map(|wanted| {
+            let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
+            task.deadline = wanted.deadline;
+            (task, (wanted, 0))
+        }));
+        // The sort is stable, so equally urgent members stay in the order of their admission.
+        members.sort_by_key(key);
+        for (task, member) in members {
+            self.set.tasks.push(task);
+            self.members.push(member);
         }
+        self.number();
+        self.settle()
     }
 
-    /// Analyses the member at `at` and all members that are no more urgent. Stores their responses
-    /// if all of them meet their deadlines.
-    fn settle(&mut self, at: usize, name: &str) -> Result<Nanos, Late> {
-        let load = self.utilization();
-        // If guarantees may take the whole processor, the exact analysis below checks that limit;
-        // `load` is rounded up.
-        if self.guaranteed < WHOLE && load > self.guaranteed {
-            return Err(Late {
-                who: name.to_owned(),
-                short: None,
-                because: format!(
-                    "{name} is not admitted: with it guarantees would use {load} of the processor, but they may use at \
-                     most {}",
-                    self.guaranteed
-                ),
-            });
+    /// Refuses requests with which guarantees would exceed their part of the processor.
+    fn limit(&self, all: &[Wanted]) -> Result<(), Late> {
+        // If guarantees may take the whole processor, the exact analysis checks that limit; `load` is rounded up.
+        if self.guaranteed == WHOLE {
+            return Ok(());
         }
-        let own = self.ahead + at;
-        let level = self.set.tasks[own].level;
-        let mut responses = Vec::new();
-        // Analyse the new member first, because a request is most often refused for its own
-        // deadline.
-        let others = (self.ahead..self.set.tasks.len()).filter(|place| *place != own);
-        for place in std::iter::once(own).chain(others) {
-            if self.set.tasks[place].level < level {
-                continue;
+        let mut load = self.utilization();
+        for Wanted { name, worst_case, period, .. } in all {
+            let task = Task::periodic(String::new(), *worst_case, *period);
+            load = Utilization(load.0.saturating_add(Utilization::of_one(&task).0));
+            if load > self.guaranteed {
+                return Err(Late {
+                    who: name.clone(),
+                    short: None,
+                    because: format!(
+                        "{name} is not admitted: with it guarantees would use {load} of the processor, but they may \
+                         use at most {}",
+                        self.guaranteed
+                    ),
+                });
             }
-            let verdict = self.judge(place);
+        }
+        Ok(())
+    }
+
+    /// Analyses the members that are being admitted and all members that are no more urgent than the most urgent of
+    /// these. Stores their responses if all of them meet their deadlines.
+    fn settle(&mut self) -> Result<(), Late> {
+        let ahead = self.ahead;
+        let is_new = |place: usize| self.members[place - ahead].1 == 0;
+        let places = ahead..self.set.tasks.len();
+        let Some(first) = places.clone().find(|place| is_new(*place)) else {
+            return Ok(());
+        };
+        let level = self.set.tasks[first].level;
+        let affected = places.filter(|place| self.set.tasks[*place].level >= level);
+        // Analyse the new members first, because a request is most often refused for its own deadline.
+        let (new, others): (Vec<usize>, Vec<usize>) = affected.partition(|place| is_new(*place));
+        let (load, work) = (self.load(), Work::of(self.most_visits));
+        let mut responses = Vec::with_capacity(new.len() + others.len());
+        for place in new.into_iter().chain(others) {
+            let verdict = self.judge(place, &load, &work);
             let task = &self.set.tasks[place];
             match (verdict.outcome, verdict.response) {
                 (Outcome::Meets, Some(response)) => responses.push((place, response)),
-                (_, response) => {
+                (outcome, response) => {
+                    let reason = verdict.explain(&self.set);
+                    let because = match response {
+                        None if outcome == Outcome::Unproven => {
+                            format!("{reason} within {} visits to operations", self.most_visits)
+                        }
+                        _ => reason.to_string(),
+                    };
                     return Err(Late {
                         who: task.name.clone(),
                         short: response.map(|it| it.saturating_sub(task.deadline)),
-                        because: verdict.explain(&self.set).to_string(),
+                        because,
                     });
                 }
             }
         }
         for (place, response) in responses {
-            self.members[place - self.ahead].1 = response;
+            self.members[place - ahead].1 = response;
         }
-        Ok(self.members[at].1)
+        Ok(())
+    }
+
+    /// Removes the members that are being admitted.
+    fn forget_new(&mut self) {
+        for at in (0..self.members.len()).rev() {
+            if self.members[at].1 == 0 {
+                self.members.remove(at);
+                self.set.tasks.remove(self.ahead + at);
+            }
+        }
+        self.number();
+    }
+
+    /// Returns the utilisation of each task.
+    fn load(&self) -> Vec<Utilization> {
+        self.set.tasks.iter().map(Utilization::of_one).collect()
     }
 
     /// Returns the verdict on one task, analysed as if all equally urgent tasks ran before it.
-    fn judge(&mut self, place: usize) -> Verdict {
+    fn judge(&mut self, place: usize, load: &[Utilization], work: &Work) -> Verdict {
         let order = std::mem::replace(&mut self.set.tasks[place].order, LAST);
-        let verdict = analyse_one(&self.set, place);
+        let verdict = analyse_within(&self.set, place, load, work);
         self.set.tasks[place].order = order;
         verdict
     }
@@ -482,43 +555,6 @@ impl Controller {
             LateComers::Refuse => Answer::Refused(late),
             LateComers::Share => self.share(wanted, Some(late)).unwrap_or_else(Answer::Refused),
         }
-    }
-
-    /// Admits the requests one after the other until one is refused. Requests for a share come
-    /// last, because shares divide the time that guarantees leave.
-    fn admit_each(
-        &mut self,
-        all: &[Wanted],
-        admit: impl Fn(&mut Controller, Wanted) -> Result<Answer, Late>,
-    ) -> Result<Vec<Answer>, Late> {
-        let mut places: Vec<usize> = (0..all.len()).collect();
-        places.sort_by_key(|place| all[*place].shares);
-        let mut answers = Vec::with_capacity(all.len());
-        for place in places {
-            answers.push((place, admit(self, all[place].clone())?));
-        }
-        answers.sort_by_key(|(place, _)| *place);
-        Ok(answers.into_iter().map(|(_, answer)| answer).collect())
-    }
-
-    /// Updates answers that were given before later members were admitted, which made responses
-    /// longer and shares smaller.
-    fn as_of_now(&self, mut answers: Vec<Answer>, all: &[Wanted]) -> Vec<Answer> {
-        let current = self.share_of_each(self.sharers.len());
-        let response_of = |name: &str| {
-            let mut members = self.members.iter();
-            members.find(|(wanted, _)| wanted.name == name).map(|(_, response)| *response)
-        };
-        for (answer, wanted) in answers.iter_mut().zip(all) {
-            match answer {
-                Answer::Guaranteed { response } => {
-                    *response = response_of(&wanted.name).unwrap_or(*response);
-                }
-                Answer::BestEffort { share, .. } => *share = current,
-                Answer::Refused(_) => {}
-            }
-        }
-        answers
     }
 
     /// Adds a member with a share if time is left. `late` is the reason why the member did not get

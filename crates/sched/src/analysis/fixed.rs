@@ -73,8 +73,17 @@ pub(super) fn around(set: &TaskSet, at: usize) -> Around<'_> {
 /// Returns the worst response time of the task at `at`, measured from its nominal release. `load`
 /// has the utilisation of each task of the set.
 pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound {
+    response_within(set, at, load, &Steps::of(set.tasks.len()))
+}
+
+/// Returns what [`response`] does, in at most these steps.
+pub(super) fn response_within(
+    set: &TaskSet,
+    at: usize,
+    load: &[Utilization],
+    steps: &Steps,
+) -> Bound {
     let around = around(set, at);
-    let steps = Steps::of(set.tasks.len());
     let share = around.above.iter().chain([&at]).map(|&place| load[place].0);
     let members = || around.above.iter().chain([&at]).map(|&place| &set.tasks[place]);
     if share.fold(0, u64::saturating_add) > WHOLE.0 && overloads(members().collect::<Vec<_>>()) {
@@ -85,7 +94,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     let busy = match around.is_pushed() {
         true => {
             let start = members().fold(blocking, |sum, task| sum.saturating_add(task.wcet));
-            match settle(&steps, start, |busy| {
+            match settle(steps, start, |busy| {
                 let jobs =
                     members().map(|task| u128::from(task_jobs(task, busy)) * u128::from(task.wcet));
                 u128::from(blocking) + jobs.sum::<u128>()
@@ -104,7 +113,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     let mut start = blocking.saturating_add(earlier_parts);
     for job in 0..MOST_JOBS {
         let before = u128::from(job) * u128::from(own.wcet) + u128::from(earlier_parts);
-        let began = settle(&steps, start, |time| {
+        let began = settle(steps, start, |time| {
             let above = around.above.iter().map(|&place| &tasks[place]);
             // Count more urgent jobs that arrive at this very moment, because they go first as
             // well.
@@ -115,7 +124,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
             return Bound::Unknown;
         };
         start = began;
-        let done = settle(&steps, began.saturating_add(own.part()), |time| {
+        let done = settle(steps, began.saturating_add(own.part()), |time| {
             let jobs = around.interrupting.iter().map(|&place| {
                 let task = &tasks[place];
                 let since = task_jobs(task, time).saturating_sub(arrived(task, began));

@@ -31,6 +31,7 @@ use std::collections::BTreeMap;
 
 pub use verdict::{End, Explained, Method, NoChain, Outcome, Reasons, Report, Unchained, Verdict};
 pub use wait::Wait;
+pub(crate) use wait::Work;
 
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet, Utilization};
@@ -85,6 +86,23 @@ pub fn analyse_one(set: &TaskSet, at: usize) -> Verdict {
     verdicts.swap_remove(0)
 }
 
+/// Analyses one task of a set like [`analyse_one`], within a budget of visits that several verdicts share. The set has
+/// static priorities and no overheads; `load` has the utilisation of each of its tasks.
+pub(crate) fn analyse_within(
+    set: &TaskSet,
+    at: usize,
+    load: &[Utilization],
+    work: &Work,
+) -> Verdict {
+    let is_plain =
+        |task: &Task| task.burst.is_none() && task.offset.is_none() && task.after.is_empty();
+    if !set.tasks.iter().all(is_plain) {
+        return analyse_one(set, at);
+    }
+    let found = work.spend(set.tasks.len(), |steps| fixed::response_within(set, at, load, steps));
+    verdict(set, at, found, Method::ResponseTime)
+}
+
 /// Returns the verdicts of all tasks, whose costs are charged and whose delays are known, and the
 /// utilisation of each.
 fn verdicts(set: &TaskSet) -> (Vec<Verdict>, Vec<Utilization>) {
@@ -111,6 +129,12 @@ fn judge(set: &TaskSet, at: usize, load: &[Utilization], levels: &mut Levels) ->
             dynamic::response(set, at, level)
         }
     };
+    verdict(set, at, bound, method)
+}
+
+/// Returns the verdict that follows from a bound on the response of a task.
+fn verdict(set: &TaskSet, at: usize, bound: Bound, method: Method) -> Verdict {
+    let task = &set.tasks[at];
     // A bound that is not exact can prove that a deadline is met, but never that it is missed.
     let exact = match method {
         _ if set.tasks.iter().any(|task| !task.after.is_empty()) => false,

@@ -114,6 +114,10 @@ impl fmt::Display for Explained<'_> {
             (None, Outcome::Misses, _) => {
                 f.write_str(", the more urgent work never ends")?;
             }
+            (None, _, Method::Demand(demand::DemandOutcome::Short { .. })) => {}
+            (None, Outcome::Unproven, _) => {
+                f.write_str(", because the analysis found no bound")?;
+            }
             (None, ..) => {}
         }
         if let Method::Demand(demand::DemandOutcome::Short { at, by }) = verdict.method {

@@ -23,6 +23,29 @@ impl Steps {
     }
 }
 
+/// Budget of visits to tasks for several verdicts together.
+pub(crate) struct Work(Cell<u64>);
+
+impl Work {
+    /// Returns a budget of `visits` visits.
+    pub(crate) fn of(visits: u64) -> Work {
+        Work(Cell::new(visits))
+    }
+
+    /// Calls `analyse` with the steps of one verdict on a set of `tasks` tasks, as far as the budget has them. Takes
+    /// the visits of the steps used from the budget, and one visit of each task.
+    pub(super) fn spend<R>(&self, tasks: usize, analyse: impl FnOnce(&Steps) -> R) -> R {
+        let steps = Steps::of(tasks);
+        let tasks = (tasks as u64).max(1);
+        let given = steps.0.get().min(self.0.get() / tasks);
+        steps.0.set(given);
+        let result = analyse(&steps);
+        let used = given - steps.0.get() + 1;
+        self.0.set(self.0.get().saturating_sub(used.saturating_mul(tasks)));
+        result
+    }
+}
+
 /// Maximum number of waits in a verdict, the longest first.
 const MOST_WAITS: usize = 8;
 

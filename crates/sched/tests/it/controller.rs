@@ -342,6 +342,63 @@ fn a_mistake_in_a_schedule_is_told_before_anything_of_it_is_late() {
     }
 }
 
+/// Returns a request whose deadline is its period.
+fn guarantee(name: &str, worst_case: u64, period: u64) -> Wanted {
+    Wanted { name: name.into(), worst_case, period, deadline: period, priority: 0, shares: false }
+}
+
+/// Times whose analysis takes long are refused at the limit, and the reason names the limit.
+#[test]
+fn an_admission_whose_analysis_would_take_long_is_refused() {
+    let busy = guarantee("busy", 9_999, 10_000);
+    // Its response is 10,000 times its own time, which the analysis approaches in small steps.
+    let slow = guarantee("slow", 1_000_000, 1 << 50);
+    let mut patient = Controller::new(LateComers::Refuse);
+    patient.admit(busy.clone()).unwrap();
+    assert!(matches!(patient.admit(slow.clone()), Ok(Answer::Guaranteed { .. })));
+    for late in [LateComers::Refuse, LateComers::Share] {
+        let mut controller = Controller::new(late).visit_at_most(1_000);
+        controller.admit(busy.clone()).unwrap();
+        for admit_all in [false, true] {
+            let answer = match admit_all {
+                true => controller.admit_all(vec![slow.clone(), guarantee("more", 1, 1 << 50)]),
+                false => controller.admit(slow.clone()).map(|answer| vec![answer]),
+            };
+            let told = match &answer.unwrap()[0] {
+                Answer::Refused(told) => told.clone(),
+                Answer::BestEffort { late, .. } => late.clone().unwrap(),
+                other @ Answer::Guaranteed { .. } => panic!("{other:?}"),
+            };
+            assert_eq!((told.who.as_str(), told.short), ("slow", None));
+            assert!(told.because.contains("no bound within 1000 visits"), "{told}");
+            controller.release("slow");
+            controller.release("more");
+            assert_eq!(controller.members().len(), 1);
+        }
+    }
+}
+
+/// A list is analysed once, not once for each of its members.
+#[test]
+fn a_long_schedule_needs_few_visits() {
+    const COUNT: u64 = 200;
+    let name = |number| format!("task {number}");
+    let all: Vec<Wanted> =
+        (0..COUNT).map(|number| guarantee(&name(number), 1, 1_000 + number)).collect();
+    // Each analysis of a member visits each member some times.
+    let mut controller = Controller::new(LateComers::Refuse).visit_at_most(8 * COUNT * COUNT);
+    let answers = controller.admit_all(all).unwrap();
+    assert!(
+        answers.iter().all(|answer| matches!(answer, Answer::Guaranteed { .. })),
+        "{answers:?}"
+    );
+    // Without visits a release changes no bound, and all still hold.
+    let mut controller = controller.visit_at_most(0);
+    let before = controller.members();
+    assert!(controller.release(&name(0)));
+    assert_eq!(controller.members()[..], before[1..]);
+}
+
 #[test]
 fn late_comers_share_what_is_left_and_have_more_when_somebody_goes() {
     let ms = oxorb_sched::time::MILLISECOND;

@@ -84,8 +84,17 @@ pub(crate) fn run(options: &Options) -> Result {
         report.proof = proof::measure(options.proved_calls())?;
     }
     options.output.show(&report, report::verdicts, Report::drawing)?;
+    if !options.output.is_checked() {
+        return Ok(());
+    }
+    if let Some(calls @ 1..) = report.wrong_verdicts() {
+        return Err(format!(
+            "{calls} verdicts of admissions differ from those of a whole analysis"
+        )
+        .into());
+    }
     match report.unexplained() {
-        Some(calls @ 1..) if options.output.is_checked() => Err(format!(
+        Some(calls @ 1..) => Err(format!(
             "{calls} urgent calls took longer than the bound that was proved, and no stall of the machine explains them"
         )
         .into()),

@@ -126,6 +126,12 @@ impl Report {
         Some(Ratio::exactly(storm.p99_ns as f64 / alone as f64))
     }
 
+    /// Returns the number of admissions whose verdict is not that of a full analysis; `None` if there were none.
+    pub(super) fn wrong_verdicts(&self) -> Option<usize> {
+        let Admission { operations, equal, .. } = self.admission.as_ref()?;
+        Some(operations - equal)
+    }
+
     /// Returns the number of calls that exceeded a proved bound and that no stall of the machine explains; `None` if no
     /// bound was proved.
     pub(super) fn unexplained(&self) -> Option<u64> {

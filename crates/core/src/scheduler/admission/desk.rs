@@ -1,5 +1,6 @@
 //! Admissions to an ORB, and the budgets that enforce them.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use oxorb_sched::Utilization;
 use oxorb_sched::admission::{Answer, Controller, Has, Member, Unacceptable, Wanted};
 
 use super::plan::AdmissionPlan;
-use crate::scheduler::budget::{Budget, BudgetOf, Ledger};
+use crate::scheduler::budget::{Budget, BudgetOf, LONGEST_PERIOD, Ledger};
 use crate::threads::Threads;
 use crate::threads::lock::Mutex;
 
@@ -71,6 +72,9 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Longest time that a budget enforces, in nanoseconds.
+const MOST_NANOSECONDS: u64 = LONGEST_PERIOD.as_nanos() as u64;
+
 /// Error of a request for admission.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -81,6 +85,18 @@ pub enum AdmissionError {
     /// The request is invalid.
     #[error(transparent)]
     Unacceptable(Unacceptable),
+    /// The request is for [each client](BudgetOf::EachClient). A guarantee is for one owner: the analysis does not know
+    /// how many clients there are.
+    #[error(
+        "`clients` stands for every client; admit clients one by one (client ADDRESS), and limit the others \
+         (-ORBBudget \"clients ...\")"
+    )]
+    EachClient,
+    /// The worst-case time or the period of this owner exceeds an hour, which a budget cannot enforce.
+    #[error(
+        "the worst-case time and the period of {0} must be at most an hour, because a budget enforces them"
+    )]
+    TooLong(String),
     /// The number of budgets is at its limit.
     #[error("this ORB has the maximum of 4096 budgets (-ORBBudget)")]
     TooManyBudgets,
@@ -134,6 +150,14 @@ impl AdmissionDesk {
         threads: &Threads,
         requests: Vec<AdmissionRequest>,
     ) -> Result<Vec<Answer>, AdmissionError> {
+        if requests.iter().any(|request| request.of == BudgetOf::EachClient) {
+            return Err(AdmissionError::EachClient);
+        }
+        let is_long = |wanted: &Wanted| wanted.worst_case.max(wanted.period) > MOST_NANOSECONDS;
+        let mut guarantees = requests.iter().filter(|request| !request.wanted.shares);
+        if let Some(long) = guarantees.find(|request| is_long(&request.wanted)) {
+            return Err(AdmissionError::TooLong(long.of.to_string()));
+        }
         let mut state = self.state.lock();
         let before = state.controller.clone();
         let wanted: Vec<Wanted> = requests.iter().map(|it| it.wanted.clone()).collect();
@@ -146,22 +170,18 @@ impl AdmissionDesk {
         };
         let answers = answers.map_err(AdmissionError::Unacceptable)?;
         let known = state.admitted.len();
-        let rules = ledger.rules();
+        let rules: HashMap<BudgetOf, Budget> = ledger.rules().into_iter().collect();
         for (AdmissionRequest { of, .. }, answer) in requests.into_iter().zip(&answers) {
             if !matches!(answer, Answer::Refused(_)) {
-                let before =
-                    rules.iter().find(|(owner, _)| *owner == of).map(|(_, budget)| *budget);
+                let before = rules.get(&of).copied();
                 state.admitted.push(AdmittedOwner { of, before });
             }
         }
         if self.enforce(&state, ledger, threads) {
             return Ok(answers);
         }
-        for admitted in state.admitted.split_off(known) {
-            admitted.give_back(ledger, threads);
-        }
+        state.admitted.truncate(known);
         state.controller = before;
-        self.enforce(&state, ledger, threads);
         Err(AdmissionError::TooManyBudgets)
     }
 
@@ -189,7 +209,8 @@ impl AdmissionDesk {
         (state.controller.members(), state.controller.utilization())
     }
 
-    /// Sets the budgets of all members to what was granted; returns false if there are too many budgets.
+    /// Sets the budgets of all members to what was granted. Returns false, and sets none, if there would be too many
+    /// budgets.
     fn enforce(
         &self,
         state: &DeskState,
@@ -197,16 +218,15 @@ impl AdmissionDesk {
         threads: &Threads,
     ) -> bool {
         let members = state.controller.members();
-        let known = ledger.rules();
-        state.admitted.iter().all(|AdmittedOwner { of, .. }| {
-            let name = of.to_string();
-            let Some(member) = members.iter().find(|member| member.wanted.name == name) else {
-                return true;
-            };
-            let budget = self.budget(member);
-            let same = known.iter().any(|(owner, now)| owner == of && *now == budget);
-            same || ledger.set(of.clone(), budget, threads)
-        })
+        let members: HashMap<&str, &Member> =
+            members.iter().map(|member| (member.wanted.name.as_str(), member)).collect();
+        let known: HashMap<BudgetOf, Budget> = ledger.rules().into_iter().collect();
+        let granted = state.admitted.iter().filter_map(|AdmittedOwner { of, .. }| {
+            let budget = self.budget(members.get(of.to_string().as_str())?);
+            (known.get(of) != Some(&budget)).then(|| (of.clone(), budget))
+        });
+        let granted: Vec<_> = granted.collect();
+        granted.is_empty() || ledger.set_all(granted, threads)
     }
 
     fn budget(&self, member: &Member) -> Budget {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oxorb_cdr::{Decode as _, Decoder, Encode as _, Encoder, Result as CdrResult};
+use oxorb_cdr::{Decode as _, Decoder, Encode as _, Encoder, Printable, Result as CdrResult};
 use oxorb_sched::admission::{Answer, Has, LateComers, Member};
 
 use super::AdmissionRequest;
@@ -24,6 +24,9 @@ const LEAST: usize = 4 + 3 * 8 + 2 + 1;
 
 /// Maximum number of requests in one call.
 const MOST: usize = 4096;
+
+/// Longest name of an owner in a request, in octets. Answers repeat names, and the ORB keeps those of admitted owners.
+const LONGEST_NAME: usize = 512;
 
 /// Request of a peer, or the description of an error in it.
 type Read = Result<AdmissionRequest, String>;
@@ -99,10 +102,21 @@ fn request(d: &mut Decoder<'_>) -> CdrResult<Read> {
     let mut time = || Ok(Duration::from_nanos(d.ulonglong()?));
     let (worst_case, period, deadline) = (time()?, time()?, time()?);
     let (priority, shares) = (d.short()?, d.boolean()?);
+    if whose.len() > LONGEST_NAME {
+        let wrong = format!(
+            "`{:.32}` has {} octets, more than the limit of {LONGEST_NAME}",
+            Printable(&whose),
+            whose.len()
+        );
+        return Ok(Err(wrong));
+    }
     let of = match whose.parse() {
         Ok(of) => of,
         Err(wrong) => return Ok(Err(crate::BudgetError::to_string(&wrong))),
     };
+    if priority < 0 {
+        return Ok(Err(format!("the priority {priority} is not from 0 to 32767")));
+    }
     let wanted = match shares {
         true => AdmissionRequest::share(of),
         false => AdmissionRequest::new(of, worst_case, period).priority(priority),

@@ -141,7 +141,13 @@ impl Desk {
         if limited == 0 {
             return true;
         }
-        if !take_requests(client, bundle, clock::monotonic_nanoseconds()) {
+        let now = clock::monotonic_nanoseconds();
+        let taken = match bundle.and_then(Bundle::only_rated) {
+            // If a single account limits the rate, nothing has to be given back to another one.
+            Some(account) if client.limits() & RATE == 0 => account.take_request(now),
+            _ => take_requests(client, bundle, now),
+        };
+        if !taken {
             cold_path();
             return false;
         }
@@ -710,6 +716,7 @@ mod tests {
 
     use oxorb_transport::PeerId;
 
+    use super::super::ledger::MOST_RULES;
     use super::*;
     use crate::monitoring::{Log, LogLevel, Watch};
     use crate::scheduler::budget::{Budget, BudgetOf, Described, OverrunHooks};
@@ -940,6 +947,48 @@ mod tests {
         let other = BudgetedRequest { describe: &describe_other, ..sweep(b"lamp") };
         drop(desk.begin(&ledger, &client, &other));
         assert_eq!(desk.take_pause(), 0);
+    }
+
+    #[test]
+    fn a_single_rate_among_several_budgets_is_taken_alone() {
+        let hour = Duration::from_secs(3600);
+        let one = Budget::default().requests(1, 2);
+        let rules = [(sensors(), one), (BudgetOf::Object("radar".into()), Budget::default())];
+        let (ledger, threads) = ledger(&rules);
+        let client = client(&ledger, 1);
+        let desk = Desk::default();
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
+        let begin_within = || desk.begin_within(&ledger, &client, b"radar", "sweep");
+        // A rate refills while a stalled machine does not run this test.
+        let until_refused = || (0..1_000).take_while(|_| begin_within()).count() as u64;
+        let first = until_refused();
+        assert!((1..1_000).contains(&first), "{first} within the rate of the POA");
+        assert_eq!(client.counts.served.load(Relaxed), 1 + first);
+        // The client's rate is the only one now, and the use of the POA is counted nevertheless.
+        assert!(ledger.set(sensors(), Budget::default(), &threads));
+        assert!(ledger.set(BudgetOf::EachClient, one, &threads));
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
+        let second = until_refused();
+        assert!((1..1_000).contains(&second), "{second} within the rate of the client");
+        let served: Vec<u64> = ledger.report().iter().map(|used| used.served).collect();
+        assert_eq!(served, [2 + first + second; 3], "of the object, the POA and the client");
+        assert!(ledger.set(sensors(), Budget::default().time(hour, hour), &threads));
+        assert!(!begin_within(), "the processor time is counted");
+    }
+
+    #[test]
+    fn budgets_of_which_one_is_too_many_change_nothing() {
+        let (ledger, threads) = ledger(&[]);
+        let owner = |number: usize| BudgetOf::Object(format!("object {number}"));
+        let all = (0..MOST_RULES).map(|number| (owner(number), many())).collect();
+        assert!(ledger.set_all(all, &threads));
+        let one = Budget::default().requests(1, 1);
+        let more = vec![(owner(0), one), (owner(MOST_RULES), one)];
+        assert!(!ledger.set_all(more, &threads));
+        assert_eq!(ledger.rules().len(), MOST_RULES);
+        assert_eq!(ledger.rules()[0], (owner(0), many()));
+        assert!(ledger.set_all(vec![(owner(1), one), (owner(0), one)], &threads));
+        assert!(ledger.rules()[..2].iter().all(|(_, budget)| *budget == one));
     }
 
     #[test]

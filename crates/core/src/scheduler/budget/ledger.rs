@@ -69,12 +69,15 @@ struct Shown {
 pub(super) struct Bundle {
     /// Accounts of the operation, of the object and of the POA, in this order. The absent ones come last.
     pub(super) accounts: [Option<Arc<Account>>; 3],
-    /// Numbers of the accounts; [`NO_ACCOUNT`] for an absent one.
-    pub(super) numbers: [u32; 3],
+    /// Numbers of the accounts, two in each word, and [`NO_ACCOUNT`] for an absent one. The lower half of the first
+    /// word is 0; the number of a client's account belongs there.
+    pub(super) numbers: [u64; 2],
     /// Bit set of the limits of all accounts.
     pub(super) limits: u8,
     /// Number of accounts that limit the rate of requests.
     pub(super) rates: u8,
+    /// Index of the account that limits the rate of requests; meaningless unless exactly one does.
+    rated: u8,
     /// Longest processor time of one request, in nanoseconds: the least of all accounts.
     pub(super) longest: u64,
 }
@@ -83,15 +86,29 @@ impl Bundle {
     /// Returns the bundle of these accounts, the absent ones of which come last.
     pub(super) fn of(accounts: [Option<Arc<Account>>; 3]) -> Bundle {
         let mut numbers = [NO_ACCOUNT; 3];
-        let (mut limits, mut rates, mut longest) = (0, 0, u64::MAX);
-        for (account, number) in accounts.iter().flatten().zip(&mut numbers) {
+        let (mut limits, mut rates, mut rated, mut longest) = (0, 0, 0, u64::MAX);
+        for ((account, number), at) in accounts.iter().flatten().zip(&mut numbers).zip(0..) {
             let limited = account.limits();
             *number = account.id;
             limits |= limited;
-            rates += u8::from(limited & RATE != 0);
+            if limited & RATE != 0 {
+                rates += 1;
+                rated = at;
+            }
             longest = longest.min(account.longest());
         }
-        Bundle { accounts, numbers, limits, rates, longest }
+        let [first, second, third] = numbers.map(u64::from);
+        let numbers = [first << 32, second | third << 32];
+        Bundle { accounts, numbers, limits, rates, rated, longest }
+    }
+
+    /// Returns the account that limits the rate of requests, if exactly one does.
+    #[inline(always)]
+    pub(super) fn only_rated(&self) -> Option<&Arc<Account>> {
+        match self.rates {
+            1 => self.accounts.get(usize::from(self.rated))?.as_ref(),
+            _ => None,
+        }
     }
 
     /// Returns the accounts that are present.
@@ -100,6 +117,9 @@ impl Bundle {
         self.accounts.iter().map_while(Option::as_ref)
     }
 }
+
+/// [`Bundle::numbers`] of a request that has only its client's account.
+pub(super) const NO_ACCOUNTS: [u64; 2] = [(NO_ACCOUNT as u64) << 32, u64::MAX];
 
 /// Maximum number of rules.
 pub(super) const MOST_RULES: usize = 4096;
@@ -137,33 +157,49 @@ impl Ledger {
     /// Sets or changes the budget of an owner; returns false if the number of rules is at its
     /// limit.
     pub(crate) fn set(self: &Arc<Self>, of: BudgetOf, budget: Budget, threads: &Threads) -> bool {
+        self.set_all(vec![(of, budget)], threads)
+    }
+
+    /// Sets or changes the budgets of different owners. Returns false, and changes nothing, if there would be too many
+    /// rules.
+    pub(crate) fn set_all(
+        self: &Arc<Self>,
+        budgets: Vec<(BudgetOf, Budget)>,
+        threads: &Threads,
+    ) -> bool {
+        let any = |is: fn(&Budget) -> bool| budgets.iter().any(|(_, budget)| is(budget));
+        let lowers = any(|it| it.longest.is_some() || !matches!(it.beyond, BeyondBudget::Refuse));
+        let watches = any(|it| it.share.is_some() || it.longest.is_some());
         let mut shown = self.shown.lock();
         let mut rules = self.rules.lock();
-        match rules.iter().position(|rule| rule.of == of) {
-            Some(at) => {
+        let places = places(&rules, &budgets);
+        let new = places.iter().filter(|place| place.is_none()).count();
+        if rules.len() + new > MOST_RULES {
+            return false;
+        }
+        let now = clock::monotonic_nanoseconds();
+        for ((of, budget), place) in budgets.into_iter().zip(places) {
+            if let Some(at) = place {
                 let rule = &mut rules[at];
                 rule.budget = budget;
                 if let Some(account) = &rule.account {
-                    account.set(budget, clock::monotonic_nanoseconds());
+                    account.set(budget, now);
                 }
+                continue;
             }
-            None if rules.len() >= MOST_RULES => return false,
-            None => {
-                let account = (!is_of_client(&of)).then(|| self.open(&of, budget));
-                if let (Some(kind), Some(account)) = (kind(&of), &account) {
-                    shown.accounts.push((kind, Arc::clone(account)));
-                }
-                rules.push(LedgerRule { of, budget, account });
+            let account = (!is_of_client(&of)).then(|| self.open(&of, budget));
+            if let (Some(kind), Some(account)) = (kind(&of), &account) {
+                shown.accounts.push((kind, Arc::clone(account)));
             }
+            rules.push(LedgerRule { of, budget, account });
         }
         self.changed(&rules);
         drop(rules);
         drop(shown);
-        let lowers = budget.longest.is_some() || budget.beyond != BeyondBudget::Refuse;
         if lowers {
             self.lowest.find(&self.watch);
         }
-        if budget.share.is_some() || budget.longest.is_some() {
+        if watches {
             self.watched.get_or_init(|| watcher::start(self, threads));
         }
         true
@@ -332,6 +368,16 @@ impl Shown {
         sum.add(&account, clock::monotonic_nanoseconds());
         sum.spent = 0;
     }
+}
+
+/// Returns the index of each owner's rule; `None` for an owner without a rule.
+fn places(rules: &[LedgerRule], budgets: &[(BudgetOf, Budget)]) -> Vec<Option<usize>> {
+    if let [(of, _)] = budgets {
+        return vec![rules.iter().position(|rule| rule.of == *of)];
+    }
+    let known: HashMap<&BudgetOf, usize> =
+        rules.iter().enumerate().map(|(at, rule)| (&rule.of, at)).collect();
+    budgets.iter().map(|(of, _)| known.get(of).copied()).collect()
 }
 
 /// Reports whether the owner of a budget is a client, or each client.

@@ -42,5 +42,5 @@ pub(crate) use ledger::Ledger;
 pub use overrun::{Overrun, OverrunHooks};
 pub(crate) use report::BudgetSum;
 pub use report::BudgetUse;
-pub(crate) use rule::parse_rule;
 pub use rule::{BeyondBudget, Budget, BudgetError, BudgetOf, ProcessorShare, RequestRate};
+pub(crate) use rule::{LONGEST_PERIOD, parse_rule};

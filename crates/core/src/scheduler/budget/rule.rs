@@ -147,8 +147,8 @@ impl Budget {
     }
 }
 
-/// An hour.
-const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
+/// Longest time and period of a budget: an hour.
+pub(crate) const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 
 /// Parses a rule: owner and budget.
 ///
@@ -180,10 +180,10 @@ impl FromStr for BudgetOf {
         let name = name.trim();
         match (kind, name.is_empty()) {
             ("operation", false) if name.contains("::") => Ok(BudgetOf::Operation(name.into())),
-            ("operation", _) => Err(BudgetError(
-                "expected an operation with its interface, as in: operation Radar::Track::update"
-                    .into(),
-            )),
+            ("operation", _) => Err(BudgetError(format!(
+                "expected an operation with its interface, such as `operation Radar::Track::update`, instead of `{}`",
+                Printable(text)
+            ))),
             ("object", false) => Ok(BudgetOf::Object(name.into())),
             ("poa", _) => Ok(BudgetOf::Poa(name.into())),
             ("client", false) => Ok(BudgetOf::Client(name.into())),

@@ -15,6 +15,7 @@ mod policies;
 mod preconnect;
 mod priorities;
 mod protocols;
+mod reported;
 mod routes;
 mod scheduled;
 mod threadpools;

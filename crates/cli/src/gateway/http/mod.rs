@@ -76,7 +76,7 @@ InterfaceRepository=..., or the one that each object names (_interface).
 
 Listens on addresses other than loopback only with --tokens, in a command with TLS with --tls-client-ca, or with \
 --no-tokens. Ends in order on SIGINT (Ctrl-C) or SIGTERM: running requests are answered first. A second signal ends it \
-at once. SIGHUP reads the tokens, the access rules and the certificates again.
+at once. SIGHUP reads the tokens, the access rules, the certificates and the lists of revoked ones again.
 
 Examples:
   oxorb gateway http --idl bank.idl --object Account=file:account.ior
@@ -164,6 +164,11 @@ struct DoorArgs {
     tls_client_ca: Option<PathBuf>,
 }
 
+    /// Lists of revoked certificates of clients (CRL, PEM), one for each authority. A certificate of an authority
+    /// without a list is refused
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_client_ca")]
+    tls_client_crl: Option<PathBuf>,
 /// Serves until a signal ends the process.
 pub(crate) fn run(args: Args) -> Done {
     let settings =
@@ -293,6 +298,7 @@ impl DoorArgs {
                 };
                 Tls::new(files).map(Some)
             }
+                    client_crl: self.tls_client_crl.clone(),
             _ => Ok(None),
         }
     }

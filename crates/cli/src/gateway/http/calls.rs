@@ -23,6 +23,7 @@ use super::interfaces::Described;
 use super::limits::MOST_LOOKUPS;
 use super::memory::Occupied;
 use super::objects::Object;
+use super::parsed;
 use super::path::Target;
 use super::problem::Problem;
 use super::rights;
@@ -130,6 +131,7 @@ pub(super) fn call(gateway: &Gateway, object: &Object, wanted: &Wanted) -> Resul
     }
     let known = Known { source: &described.source, orb, defaults };
     let names = RequestNames::new(known, wanted.end);
+    let _parsed = occupy(gateway, &wanted.body)?;
     let document = document(wanted)?;
     let arguments = arguments_from_json(document, signature, &names, defaults);
     let arguments = arguments.map_err(Problem::bad_request)?;
@@ -173,6 +175,25 @@ fn signature<'d>(described: &'d Described, wanted: &Wanted) -> Result<&'d Signat
         let interface = &interface.scoped_name;
         Problem::not_found(format!("{interface} has no operation or attribute {name}"))
     })
+}
+
+/// Occupies the memory for the JSON of a body.
+///
+/// # Errors
+/// The JSON needs more than all of it, or other requests occupy it.
+fn occupy(gateway: &Gateway, body: &[u8]) -> Result<Occupied, Problem> {
+    let octets = if body.is_empty() { 0 } else { parsed::octets(body) };
+    let most = gateway.parsed.most();
+    if octets > most {
+        return Err(Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!(
+                "the JSON of the body could take {octets} octets in memory, and the limit is {most} (--max-bodies): \
+                 send fewer values in one request"
+            ),
+        ));
+    }
+    gateway.parsed.occupy(octets)
 }
 
 /// Returns the arguments of a request as a JSON document.

@@ -21,6 +21,7 @@ mod memory;
 mod objects;
 mod openapi;
 mod page;
+mod parsed;
 mod path;
 mod peers;
 mod problem;
@@ -202,6 +203,7 @@ pub(crate) fn run(args: Args) -> Done {
         workers: Workers::new(args.limits.calls(), args.limits.admitted()),
         bodies: Memory::new(args.limits.max_bodies()),
         answers: Memory::new(args.limits.max_answers()),
+        parsed: Memory::new(args.limits.max_parsed()),
         streams: Arc::new(Semaphore::new(args.limits.streams())),
         log: args.log.then(Log::start).transpose()?,
         defaults: args.defaults,

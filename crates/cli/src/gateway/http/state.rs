@@ -37,6 +37,8 @@ pub(super) struct Gateway {
     /// Memory for the bodies of requests.
     pub(super) bodies: Memory,
     /// Memory for answers that are not sent.
+    /// Memory for the JSON of bodies, once it is parsed.
+    pub(super) parsed: Memory,
     pub(super) answers: Memory,
     /// Permits of streams of events.
     pub(super) streams: Arc<Semaphore>,

@@ -57,6 +57,7 @@ use limits::{DRAIN, LimitArgs, lower};
 use log::Log;
 use memory::Memory;
 use objects::Objects;
+use peers::Peers;
 use rights::Rights;
 use serving::Serving;
 use settings::Settings;
@@ -163,13 +164,13 @@ struct DoorArgs {
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "certificate", conflicts_with = "no_tokens")]
     tls_client_ca: Option<PathBuf>,
-}
-
     /// Lists of revoked certificates of clients (CRL, PEM), one for each authority. A certificate of an authority
     /// without a list is refused
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "tls_client_ca")]
     tls_client_crl: Option<PathBuf>,
+}
+
 /// Serves until a signal ends the process.
 pub(crate) fn run(args: Args) -> Done {
     let settings =
@@ -202,9 +203,10 @@ pub(crate) fn run(args: Args) -> Done {
         has_certificates: args.doors.has_certificates(),
         workers: Workers::new(args.limits.calls(), args.limits.admitted()),
         bodies: Memory::new(args.limits.max_bodies()),
-        answers: Memory::new(args.limits.max_answers()),
         parsed: Memory::new(args.limits.max_parsed()),
+        answers: Memory::new(args.limits.max_answers()),
         streams: Arc::new(Semaphore::new(args.limits.streams())),
+        stream_clients: Peers::new(args.limits.streams_per_client()),
         log: args.log.then(Log::start).transpose()?,
         defaults: args.defaults,
         limits: args.limits,
@@ -296,11 +298,11 @@ impl DoorArgs {
                     certificate: certificate.clone(),
                     key: key.clone(),
                     client_ca: self.tls_client_ca.clone(),
+                    client_crl: self.tls_client_crl.clone(),
                     admits_others: self.tokens.is_some(),
                 };
                 Tls::new(files).map(Some)
             }
-                    client_crl: self.tls_client_crl.clone(),
             _ => Ok(None),
         }
     }

@@ -18,7 +18,7 @@ use super::caller::Caller;
 use super::connection;
 use super::handshakes::Handshakes;
 use super::limits::DRAIN;
-use super::peers::{PeerConnection, Peers};
+use super::peers::{PeerPlace, Peers};
 use super::state::Gateway;
 use super::tls::{self, Tls};
 
@@ -115,7 +115,7 @@ async fn accept(
 /// Part of a connection in the limits of connections.
 struct Admitted {
     _permit: OwnedSemaphorePermit,
-    _counted: PeerConnection,
+    _counted: PeerPlace,
 }
 
 /// Waits for a permit, then for a connection.

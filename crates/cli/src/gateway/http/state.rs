@@ -14,6 +14,7 @@ use super::limits::LimitArgs;
 use super::log::Log;
 use super::memory::Memory;
 use super::objects::Objects;
+use super::peers::Peers;
 use super::rights::Rights;
 use super::tokens::Tokens;
 
@@ -36,12 +37,14 @@ pub(super) struct Gateway {
     pub(super) workers: Workers,
     /// Memory for the bodies of requests.
     pub(super) bodies: Memory,
-    /// Memory for answers that are not sent.
     /// Memory for the JSON of bodies, once it is parsed.
     pub(super) parsed: Memory,
+    /// Memory for answers that are not sent.
     pub(super) answers: Memory,
     /// Permits of streams of events.
     pub(super) streams: Arc<Semaphore>,
+    /// Streams of events of each client.
+    pub(super) stream_clients: Arc<Peers>,
     /// Log of requests; `None` if there is none.
     pub(super) log: Option<Log>,
     /// Whether arguments and members that are left out are zero, empty or nil.

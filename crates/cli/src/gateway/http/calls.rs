@@ -45,6 +45,11 @@ impl Workers {
         Workers { admitted: Arc::new(Semaphore::new(admitted)), shares }
     }
 
+    /// Returns the number of jobs that run or wait, if `most` are admitted.
+    pub(super) fn admitted(&self, most: usize) -> usize {
+        most.saturating_sub(self.admitted.available_permits())
+    }
+
     /// Runs a job that may block on another thread, and returns its result. If the future is dropped before the job
     /// begins, the job is not run. The job calls `object`, and waits for a thread until `end`.
     ///

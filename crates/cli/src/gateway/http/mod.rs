@@ -5,6 +5,7 @@ mod caller;
 mod calls;
 mod connection;
 mod content;
+mod counts;
 mod deadline;
 mod description;
 mod event_filter;
@@ -50,6 +51,7 @@ use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line, warning};
 
 use calls::Workers;
+use counts::Counts;
 use events::Channel;
 use guard::Guard;
 use interfaces::Interfaces;
@@ -206,11 +208,16 @@ pub(crate) fn run(args: Args) -> Done {
         parsed: Memory::new(args.limits.max_parsed()),
         answers: Memory::new(args.limits.max_answers()),
         streams: Arc::new(Semaphore::new(args.limits.streams())),
+        counts: Counts::new(),
         stream_clients: Peers::new(args.limits.streams_per_client()),
         log: args.log.then(Log::start).transpose()?,
         defaults: args.defaults,
         limits: args.limits,
         orb: orb.clone(),
+    });
+    let counted = Arc::downgrade(&gateway);
+    orb.add_metrics(move || {
+        counted.upgrade().map(|gateway| counts::metrics(&gateway)).unwrap_or_default()
     });
     let scheme = if tls.is_some() { "https" } else { "http" };
     // Handle signals before printing the line, because a program that reads the line may end this process at once.

@@ -79,6 +79,7 @@ pub(super) async fn answer(
     let is_refused =
         matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::MISDIRECTED_REQUEST);
     finish(answer.headers_mut(), origin, is_chunked || is_refused);
+    gateway.counts.answer(answer.status());
     if let Some(log) = &gateway.log {
         log.request(&log::Entry {
             peer: client.caller.address,

@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::caller::Caller;
 use super::connection;
+use super::counts::Connected;
 use super::handshakes::Handshakes;
 use super::limits::DRAIN;
 use super::peers::{PeerPlace, Peers};
@@ -97,7 +98,9 @@ async fn accept(
                 let Some(counted) = peers.admit(peer.ip()) else {
                     continue;
                 };
-                let admitted = Admitted { _permit: permit, _counted: counted };
+                let connected = gateway.counts.connect();
+                let admitted =
+                    Admitted { _permit: permit, _counted: counted, _connected: connected };
                 let (gateway, closing) = (Arc::clone(&gateway), closing.clone());
                 let handshakes = handshakes.clone();
                 tokio::spawn(async move {
@@ -112,10 +115,11 @@ async fn accept(
     let _ = tokio::time::timeout(DRAIN, all).await;
 }
 
-/// Part of a connection in the limits of connections.
+/// Part of a connection in the limits and the count of connections.
 struct Admitted {
     _permit: OwnedSemaphorePermit,
     _counted: PeerPlace,
+    _connected: Connected,
 }
 
 /// Waits for a permit, then for a connection.

@@ -7,6 +7,7 @@ use oxorb::Orb;
 use tokio::sync::Semaphore;
 
 use super::calls::Workers;
+use super::counts::Counts;
 use super::events::Channel;
 use super::guard::Guard;
 use super::interfaces::Interfaces;
@@ -34,6 +35,8 @@ pub(super) struct Gateway {
     /// Whether clients can show certificates.
     pub(super) has_certificates: bool,
     pub(super) limits: LimitArgs,
+    /// Counts for the page of metrics.
+    pub(super) counts: Arc<Counts>,
     pub(super) workers: Workers,
     /// Memory for the bodies of requests.
     pub(super) bodies: Memory,

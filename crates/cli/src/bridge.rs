@@ -71,7 +71,9 @@ pub(crate) fn run(args: Args) -> Done {
         builder = builder.listen(endpoint);
     }
     let orb = with_args(builder).build()?;
-    let bridge = Bridge::new(&orb, known(types.as_ref())?)?;
+    let mut interfaces = Interfaces::default();
+    add_known(types.as_ref(), &mut interfaces)?;
+    let bridge = Bridge::new(&orb, interfaces)?;
     for (name, reference) in &args.targets {
         let given = args.interfaces.iter().find(|(of, _)| of == name);
         let object = match given {
@@ -107,16 +109,16 @@ pub(crate) fn run(args: Args) -> Done {
     tell(bridge.statistics(), args.format)
 }
 
-/// Returns the descriptions of all interfaces of the IDL.
-pub(crate) fn known(types: Option<&Types>) -> Result<Interfaces, Failed> {
-    let mut known = Interfaces::default();
-    if let Some(types) = types {
-        for def in types.interfaces() {
-            let interface = types.interface_of(def.id)?;
-            known.add(&interface.repository_id, interface.operations);
-        }
+/// Adds the descriptions of all interfaces of the IDL, if there is any.
+pub(crate) fn add_known(types: Option<&Types>, known: &mut Interfaces) -> Done {
+    let Some(types) = types else {
+        return Ok(());
+    };
+    for def in types.interfaces() {
+        let interface = types.interface_of(def.id)?;
+        known.add(&interface.repository_id, interface.operations);
     }
-    Ok(known)
+    Ok(())
 }
 
 fn repository_id(interface: &str, types: Option<&Types>) -> Result<String, Failed> {

@@ -2,6 +2,8 @@
 
 mod http;
 #[cfg(feature = "tls")]
+mod repository;
+#[cfg(feature = "tls")]
 mod serving;
 
 use std::path::PathBuf;

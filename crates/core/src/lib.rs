@@ -38,6 +38,7 @@ pub use client::{
     wait_until,
 };
 pub use error::{Attempt, Failure, PreconnectError, Raise, Raises, ResolveError, SetupError};
+pub use interceptor::access_limits::AccessLimits;
 pub use interceptor::access_rules::{AccessRequest, AccessRule, AccessRules, write_object};
 pub use monitoring::{ConnectionEvent, ConnectionStatistics, Incident, LogLevel};
 pub use options::{

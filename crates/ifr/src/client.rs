@@ -9,9 +9,9 @@ use oxorb::{Interface as _, Ref};
 
 use crate::corba::interface_def::FullInterfaceDescription;
 use crate::corba::{
-    AttributeMode, ContainedRef, DefinitionKind, ExceptionDefRef, ExtAttributeDescription,
-    IdlTypeRef, InterfaceAttrExtensionRef, InterfaceDefRef, OperationDescription, OperationMode,
-    ParameterMode, RepositoryRef,
+    AttributeMode, ContainedRef, ContainerRef, DefinitionKind, ExceptionDefRef,
+    ExtAttributeDescription, IdlTypeRef, InterfaceAttrExtensionRef, InterfaceDefRef,
+    OperationDescription, OperationMode, ParameterMode, RepositoryRef,
 };
 
 /// Returns the description of an interface: its operations and attributes with their types, including inherited ones.
@@ -209,6 +209,44 @@ impl<'q> Queries<'q> {
         Ok(interface)
     }
 
+    /// Returns the interfaces of a repository, within and outside modules, but at most `most` of them. Makes a few
+    /// calls for each module and interface.
+    ///
+    /// # Errors
+    /// Exceptions of the calls, and of the function.
+    pub fn interfaces(
+        self,
+        repository: &RepositoryRef,
+        most: usize,
+    ) -> oxorb::Result<Vec<Interface>> {
+        let mut found = Vec::new();
+        let mut modules = 0;
+        let mut next = vec![ContainerRef::from_ref(repository.reference().clone())];
+        while let Some(container) = next.pop() {
+            let container = self.limited(&container)?;
+            let plain = container.contents(DefinitionKind::DkInterface, true)?;
+            // Older repositories do not know this kind.
+            let r#abstract = container.contents(DefinitionKind::DkAbstractInterface, true);
+            for one in plain.into_iter().chain(r#abstract.unwrap_or_default()).flatten() {
+                if found.len() == most {
+                    return Ok(found);
+                }
+                if let Some(def) = self.narrow::<InterfaceDefRef>(&one)? {
+                    found.push(self.interface(&def)?);
+                }
+            }
+            for one in container.contents(DefinitionKind::DkModule, true)?.into_iter().flatten() {
+                // A foreign repository may have a module that contains itself.
+                if modules == MOST_MODULES {
+                    return Ok(found);
+                }
+                modules += 1;
+                next.extend(self.narrow::<ContainerRef>(&one)?);
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns the id of an interface, and those of all its bases, nearest first.
     fn bases(self, def: &InterfaceDefRef, id: &str) -> oxorb::Result<Vec<String>> {
         let mut ids = vec![id.to_owned()];
@@ -252,6 +290,9 @@ fn signature(described: &OperationDescription) -> Signature {
 
 /// Maximum number of bases that the client queries.
 const MOST_BASES: usize = 1000;
+
+/// Maximum number of modules that the client examines.
+const MOST_MODULES: usize = 10_000;
 
 /// Maximum number of operations or attributes of one name that the client examines.
 const MOST_FOUND: usize = 1000;

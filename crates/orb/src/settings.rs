@@ -2,7 +2,7 @@
 
 #[doc(inline)]
 pub use oxorb_core::{
-    AccessRequest, AccessRule, AccessRules, ClientConnections, Collocation, Concurrency,
-    Demultiplexing, Incompatible, Limits, LogLevel, Meaning, OperationSearch, Options,
+    AccessLimits, AccessRequest, AccessRule, AccessRules, ClientConnections, Collocation,
+    Concurrency, Demultiplexing, Incompatible, Limits, LogLevel, Meaning, OperationSearch, Options,
     PEER_OPTIONS, PeerOption, ReactorChoice, SETTINGS, Setting, SettingError, Violation,
 };

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use oxorb::bridge::Statistics;
+use oxorb::bridge::{Interfaces, Statistics};
 use oxorb::config::GatewayFile;
 use oxorb::gateway::{Fate, Gateway, GatewaySettings, Side, SigningKey};
 use oxorb::ior::Ior;
@@ -14,6 +14,7 @@ use oxorb::{Builder, Interface as _, Orb};
 use oxorb_ifr::types::Types;
 use serde_json::{Value, json};
 
+use super::repository;
 use crate::bridge;
 use crate::idl::Reading;
 use crate::input;
@@ -38,9 +39,9 @@ pub(super) fn serve(path: &Path, reading: &Reading, format: Format) -> Done {
         let reference = gateway.reference(name);
         let reference = reference.map_err(|error| because(format!("{}: {error}", object.place)))?;
         let type_id = &reference.reference().ior().type_id;
-        if !file.idl.is_empty() && !gateway.knows(type_id) {
+        if (!file.idl.is_empty() || file.ifr.is_some()) && !gateway.knows(type_id) {
             warning(&format!(
-                "{}: the IDL does not have the interface {type_id:?} of {name}; name it with `interface`",
+                "{}: no IDL and no repository has the interface {type_id:?} of {name}; name it with `interface`",
                 object.place
             ));
         }
@@ -121,8 +122,12 @@ fn gateway(
         true => None,
         false => Some(Types::new(reading.model(&file.idl)?)),
     };
+    let mut interfaces = Interfaces::default();
+    repository::add(file, &mut interfaces)?;
+    // IDL files replace what the repository has.
+    bridge::add_known(types.as_ref(), &mut interfaces)?;
     let settings = GatewaySettings {
-        interfaces: bridge::known(types.as_ref())?,
+        interfaces,
         unknown: file.unknown,
         callbacks: file.callbacks.clone(),
         ..GatewaySettings::new(key(file)?)

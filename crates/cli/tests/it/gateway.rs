@@ -21,10 +21,11 @@ mod with_tls {
     use std::process::Command;
 
     use oxorb_testkit::net::free_port;
+    use oxorb_testkit::process::Process;
     use serde_json::Value;
 
     use super::*;
-    use crate::common::{Folder, LIMIT, started};
+    use crate::common::{Folder, LIMIT, command, started};
 
     /// Writes a key that only its owner can read.
     fn key(folder: &Folder, octets: &str) -> String {
@@ -83,6 +84,62 @@ mod with_tls {
         let end = gateway.wait_for_line("answered", LIMIT);
         let end: Value = serde_json::from_str(&end).unwrap();
         assert!(end["references"].as_u64() > Some(0) && end["refused"] == 0, "{end}");
+    }
+
+    #[test]
+    fn types_come_from_an_interface_repository() {
+        let folder = Folder::new("gateway-ifr");
+        let idl = folder.file(
+            "bank.idl",
+            "module bank { interface Account { string owner(in string greeting); }; };",
+        );
+        let store = folder.path("ifr.redb");
+        let loaded = run(&["ifr", "load", &idl, "--store", &store]);
+        assert!(loaded.status.success(), "{loaded:?}");
+        let mut served = Process::spawn(command(&[
+            "ifr",
+            "serve",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "0",
+            "--store",
+            &store,
+        ]));
+        let line = served.wait_for_line("corbaloc", LIMIT);
+        let repository = line.rsplit(' ').next().expect("a URL");
+        let script = folder.file("account.toml", "[operations.owner]\nreturns = \"Ada\"\n");
+        let (_server, said) =
+            started(&["serve", "--idl", &idl, "--script", &script, "--name", "Account"], "ior");
+        let ior = said["ior"].as_str().expect("a reference");
+        let call = |types: &str| {
+            let file = folder.file(
+                "gateway.toml",
+                &format!(
+                    "unknown = \"refuse\"\n{types}\n\
+                     [outside.orb]\nListenEndpoints = \"iiop://127.0.0.1:0\"\n\
+                     [inside.orb]\nListenEndpoints = \"iiop://127.0.0.1:0\"\n\
+                     [objects]\nAccount = {ior:?}\n"
+                ),
+            );
+            let (gateway, said) = started(&["gateway", "--format", "json", &file], "ior");
+            let own = said["ior"].as_str().expect("a reference").to_owned();
+            (gateway, run(&["call", "--idl", &idl, &own, "owner", "hello"]))
+        };
+        let (_gateway, called) = call(&format!("ifr = {repository:?}"));
+        assert_eq!(text(&called.stdout), "\"Ada\"\n", "{called:?}");
+        let (mut gateway, refused) = call("");
+        assert!(text(&refused.stdout).contains("NO_PERMISSION"), "{refused:?}");
+        let line = gateway.wait_for_line("the IDL does not declare its types", LIMIT);
+        assert!(line.contains("owner") && line.contains("IDL:bank/Account:1.0"), "{line}");
+    }
+
+    #[test]
+    fn a_repository_that_is_out_of_reach_is_an_error_at_the_start() {
+        let folder = Folder::new("gateway-no-ifr");
+        let nobody = format!("corbaloc::127.0.0.1:{}/InterfaceRepository", free_port());
+        let file = folder.file("gateway.toml", &format!("ifr = {nobody:?}\n"));
+        fails(&["gateway", &file], "the Interface Repository");
     }
 
     #[test]

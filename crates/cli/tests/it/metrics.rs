@@ -34,15 +34,24 @@ fn every_service_shows_its_metrics() {
     let (idl, store) = (idl.as_str(), store.as_str());
     let loaded = oxorb(&["ifr", "load", idl, "--store", store]).output().unwrap();
     assert!(loaded.status.success(), "{loaded:?}");
-    let services: [&[&str]; 6] = [
+    let side = "ListenEndpoints = \"iiop://127.0.0.1:0\"\n";
+    let gateway = format!("[outside.orb]\n{side}[inside.orb]\n{side}");
+    let gateway = folder.file("gateway.toml", &gateway);
+    let gateway = gateway.as_str();
+    let services: [&[&str]; 8] = [
         &["name", "serve", "--in-memory", "--port", "0"],
         &["event", "serve", "--port", "0"],
         &["sched", "serve", "--port", "0"],
         &["ifr", "serve", "--port", "0", "--store", store],
         &["serve", "--idl", idl, "--interface", "Account"],
         &["bridge", "--listen", "iiop://127.0.0.1:0", "Account=corbaloc::127.0.0.1:1/Account"],
+        &["gateway", "http", "--listen", "127.0.0.1:0", "--idl", idl],
+        &["gateway", gateway],
     ];
     for service in services {
+        if service[..] == ["gateway", gateway] && !cfg!(feature = "tls") {
+            continue;
+        }
         let args = [service, &["-ORBMetrics", "0", "-ORBLogLevel", "info"]].concat();
         let mut process = Process::spawn(oxorb(&args));
         let line = process.wait_for_line("metrics at http://", LIMIT);

@@ -4,6 +4,7 @@
 //! request finds them without a lock.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use oxorb_transport::PeerId;
@@ -16,13 +17,13 @@ use crate::threads::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Shortest time between two reports about one client and one rule, in nanoseconds.
 const REPORT_AFTER: u64 = 1_000_000_000;
 
-/// Buckets of all clients for one set of access rules.
-pub(crate) struct ClientRates {
+/// Buckets of all clients, which `K` identifies, for one set of access rules.
+pub(crate) struct ClientRates<K = PeerId> {
     /// Rates of the rules with a limit, in the order of the rules.
     rates: Box<[RequestRate]>,
     /// Buckets by the identity of the client, in the order of `rates`. Those of clients with connections are always
     /// kept; [`make_room`] bounds the number of the others.
-    clients: Mutex<HashMap<PeerId, Arc<[RateBucket]>>>,
+    clients: Mutex<HashMap<K, Arc<[RateBucket]>>>,
 }
 
 /// Token bucket of one client for one rule. Shared by all threads without locks.
@@ -37,14 +38,20 @@ pub(crate) struct RateBucket {
 }
 
 impl ClientRates {
+    /// Returns the buckets of a client: all processes of a user count as one client, and so do all addresses of a
+    /// subject. Takes a lock, so it is called once for each connection.
+    pub(crate) fn of(&self, peer: &PeerId) -> Arc<[RateBucket]> {
+        self.of_client(peer.client())
+    }
+}
+
+impl<K: Clone + Eq + Hash> ClientRates<K> {
     pub(crate) fn new(rates: impl Iterator<Item = RequestRate>) -> Self {
         Self { rates: rates.collect(), clients: Mutex::default() }
     }
 
-    /// Returns the buckets of a client: all processes of a user count as one client, and so do all addresses of a
-    /// subject. Takes a lock, so it is called once for each connection.
-    pub(crate) fn of(&self, peer: &PeerId) -> Arc<[RateBucket]> {
-        let client = peer.client();
+    /// Returns the buckets of a client. Takes a lock.
+    pub(crate) fn of_client(&self, client: K) -> Arc<[RateBucket]> {
         let mut clients = self.clients.lock();
         if let Some(buckets) = clients.get(&client) {
             return Arc::clone(buckets);

@@ -19,6 +19,7 @@
 mod access;
 mod access_gate;
 mod access_index;
+pub(crate) mod access_limits;
 mod access_rates;
 pub(crate) mod access_rules;
 mod client;

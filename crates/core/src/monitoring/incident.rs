@@ -99,11 +99,14 @@ pub enum Incident {
     /// A client sent more requests than the [limit](crate::AccessRule::limit) of an access rule; a request raised
     /// TRANSIENT. Each request is counted, and one in a second is reported for each client and rule.
     RequestLimited,
+    /// A gateway did not pass a request or a reply on, because it contains a reference that the gateway refuses, or
+    /// values of unknown types; NO_PERMISSION was raised.
+    NotPassed,
 }
 
 impl Incident {
     /// All incidents, in the order of their counters.
-    pub const ALL: [Incident; 35] = [
+    pub const ALL: [Incident; 36] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
         Incident::TooManyFromClient,
@@ -139,6 +142,7 @@ impl Incident {
         Incident::RequestDenied,
         Incident::OnewayDropped,
         Incident::RequestLimited,
+        Incident::NotPassed,
     ];
 
     /// Returns the urgency of the incident's line in the log.
@@ -170,6 +174,7 @@ impl Incident {
             | Incident::BudgetNotEnforced
             | Incident::RequestDenied
             | Incident::RequestLimited
+            | Incident::NotPassed
             | Incident::Overrun => LogLevel::Warn,
             Incident::Purged
             | Incident::BidirectionalRefused
@@ -245,6 +250,7 @@ impl Incident {
                  of -ORBAccessRules)"
             }
             Incident::HandshakeRefused => "the client was rejected",
+            Incident::NotPassed => "the gateway did not pass a request or a reply on",
             Incident::OnewayDropped => {
                 "a oneway that waited for a thread was dropped (drop of the threadpool's buffering)"
             }

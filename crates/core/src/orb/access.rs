@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Orb;
-use crate::Incident;
 use crate::interceptor::access_rules::AccessRules;
 use crate::monitoring::LogLevel;
 
@@ -29,12 +28,6 @@ impl Orb {
         gate.replace(rules);
         self.log(LogLevel::Info, &rules.to_string());
         true
-    }
-
-    /// Counts and logs a request of another protocol than GIOP that access rules deny. For gateways.
-    #[doc(hidden)]
-    pub fn note_denied(&self, peer: impl FnOnce() -> String, detail: impl FnOnce() -> String) {
-        self.shared().watch.note(Incident::RequestDenied, peer, detail);
     }
 
     /// Logs that new access rules cannot be used. For the crate that reads them from files.

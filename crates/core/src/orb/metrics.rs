@@ -9,6 +9,9 @@ use crate::monitoring::LogLevel;
 use crate::monitoring::metrics::{Responder, Snapshot, page};
 use crate::threads::sync::atomic::Ordering;
 
+/// Last line of a page.
+const END: &str = "# EOF\n";
+
 impl Orb {
     /// Returns everything that this ORB counts, as OpenMetrics text (version 1.0) for Prometheus and other collectors:
     /// `docs/metrics.md` lists all metrics. Calls and requests are counted only if the ORB was made with an address for
@@ -40,7 +43,20 @@ impl Orb {
             operations: self.measurements().unwrap_or_default(),
             budgets: shared.budgets.as_ref().map(|ledger| ledger.sums()).unwrap_or_default(),
         };
-        page(&snapshot, shared.meter.as_deref())
+        let mut page = page(&snapshot, shared.meter.as_deref());
+        if let Some(further) = self.inner.further_metrics.get() {
+            page.truncate(page.len() - END.len());
+            page.push_str(&further());
+            page.push_str(END);
+        }
+        page
+    }
+
+    /// Adds metrics to the page: whole families as OpenMetrics text, with names that no other family has. Only the first
+    /// call has an effect. For gateways of other protocols than GIOP.
+    #[doc(hidden)]
+    pub fn add_metrics(&self, further: impl Fn() -> String + Send + Sync + 'static) {
+        let _ = self.inner.further_metrics.set(Box::new(further));
     }
 
     /// Returns the address at which the ORB answers `GET /metrics`, with the port that the system chose; `None` if it

@@ -15,6 +15,7 @@ mod policies;
 mod preconnect;
 mod priorities;
 mod protocols;
+mod reported;
 mod routes;
 mod scheduled;
 mod threadpools;
@@ -101,6 +102,8 @@ struct Inner {
     main: MainThread,
     /// Responder to requests for metrics, if it was started.
     responder: OnceLock<Responder>,
+    /// Source of metrics of a gateway on top of the ORB: lines of OpenMetrics text.
+    further_metrics: OnceLock<Box<dyn Fn() -> String + Send + Sync>>,
 }
 
 impl Orb {
@@ -146,6 +149,7 @@ impl Orb {
                 end: Condvar::new(),
                 main: MainThread::default(),
                 responder: OnceLock::new(),
+                further_metrics: OnceLock::new(),
             }),
         };
         if let Some(rules) = orb.options().access_rules.clone() {

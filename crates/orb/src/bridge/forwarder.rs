@@ -315,6 +315,11 @@ impl Servant for Forwarder {
             Some(known) if is_decoded(known) => self.rewrite(&passage, known, upcall),
             None if rules.known_only => {
                 add(&passage.counts.failed, 1);
+                let why = || {
+                    let operation = upcall.operation();
+                    format!("{operation} of {:?}: the IDL does not declare its types", self.type_id)
+                };
+                upcall.orb().note_not_passed(|| upcall.peer().to_string(), why);
                 upcall.fail(UNKNOWN_TYPES)
             }
             known => self.pass(&passage, upcall, known),

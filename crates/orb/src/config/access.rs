@@ -19,15 +19,25 @@ const KNOWN_OF_RULE: [&str; 9] = [
     "operation",
     "protected",
 ];
-const KNOWN_OF_HTTP: [&str; 7] =
-    ["allow", "deny", "interface", "object", "operation", "protected", "token"];
+const KNOWN_OF_HTTP: [&str; 10] = [
+    "allow",
+    "deny",
+    "limit",
+    "requests",
+    "burst",
+    "interface",
+    "object",
+    "operation",
+    "protected",
+    "token",
+];
 
 /// Requests that rules are about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum About {
     /// Requests of GIOP, which have no tokens.
     Giop,
-    /// Requests of HTTP, whose rules have no limits.
+    /// Requests of HTTP, which can have tokens.
     Http,
 }
 
@@ -105,10 +115,6 @@ fn rule(
                 "token" => source.error(
                     key.span().start,
                     "only requests of HTTP have tokens: `token` is for the rules of `oxorb gateway http --access-rules`",
-                ),
-                "limit" | "requests" | "burst" => source.error(
-                    key.span().start,
-                    "rules for requests of HTTP have no limits; specify allow or deny",
                 ),
                 _ => source.unknown(key, known),
             });
@@ -244,17 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_http_have_tokens_and_no_limits() {
+    fn rules_of_http_have_tokens_and_limits() {
         let parse = |text: &str| parse_access_rules(text, "rules.toml", About::Http);
         let text = "[access]\ndefault = \"deny\"\n[[access.rule]]\nallow = \"all\"\n\
                     token = [\"ada\", \"plant *\"]\n";
         assert_eq!(parse(text).unwrap().rules[0].tokens, ["ada", "plant *"]);
-        let limit = "[access]\ndefault = \"deny\"\n[[access.rule]]\nlimit = \"all\"\n";
-        let refused = parse(limit).unwrap_err().to_string();
-        assert!(
-            refused.starts_with("rules.toml:4: ") && refused.contains("no limits"),
-            "{refused}"
-        );
+        let limit = text.replace("allow = \"all\"", "limit = \"all\"\nrequests = 5");
+        assert_eq!(parse(&limit).unwrap().rules[0].limit.map(|rate| rate.per_second), Some(5));
         assert!(error(text).contains("oxorb.toml:5: only requests of HTTP have tokens"));
     }
 

@@ -116,8 +116,9 @@ impl Configuration {
         })
     }
 
-    /// Reads a file with only the table `[access]`, whose rules are about requests of HTTP: a rule may have the condition
-    /// `token`, and no `limit`. For gateways, which evaluate the rules by [`AccessRules::decide`].
+    /// Reads a file with only the table `[access]`, whose rules are about requests of HTTP: a rule may have the
+    /// condition `token`. For gateways, which evaluate the rules by [`AccessRules::decide`] and
+    /// [`AccessLimits`](crate::settings::AccessLimits).
     ///
     /// # Errors
     /// The file cannot be read, or contains anything else than such rules.

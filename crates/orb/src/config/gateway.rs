@@ -11,7 +11,8 @@ use crate::config::{ConfigError, Configuration};
 use crate::gateway::UnknownTypes;
 use crate::{Builder, Orb};
 
-const KNOWN: [&str; 7] = ["callbacks", "idl", "inside", "key", "objects", "outside", "unknown"];
+const KNOWN: [&str; 8] =
+    ["callbacks", "idl", "ifr", "inside", "key", "objects", "outside", "unknown"];
 
 const KNOWN_OF_OBJECT: [&str; 2] = ["interface", "reference"];
 
@@ -22,6 +23,7 @@ const KNOWN_OF_OBJECT: [&str; 2] = ["interface", "reference"];
 ///     r#"
 ///     key = "gateway.key"               # 32 octets or more; relative to this file, as all paths here
 ///     idl = ["CosNaming.idl"]
+///     ifr = "corbaloc::10.0.0.7:2810/InterfaceRepository"
 ///     callbacks = "allow 192.0.2.0/24"  # as -ORBAccess; by default, no reference from outside is called
 ///     unknown = "refuse"                # or "search", the default
 ///
@@ -50,6 +52,8 @@ pub struct GatewayFile {
     pub key: Option<PathBuf>,
     /// IDL files of the interfaces that the gateway knows.
     pub idl: Vec<PathBuf>,
+    /// Reference of an Interface Repository inside, whose interfaces the gateway knows in addition.
+    pub ifr: Option<String>,
     /// Addresses outside that the gateway calls; `None` if it calls none.
     pub callbacks: Option<Access>,
     /// Treatment of operations whose types the gateway does not know.
@@ -95,6 +99,7 @@ impl GatewayFile {
         let mut file = GatewayFile {
             key: None,
             idl: Vec::new(),
+            ifr: None,
             callbacks: None,
             unknown: UnknownTypes::default(),
             objects: Vec::new(),
@@ -109,6 +114,7 @@ impl GatewayFile {
                         file.idl.push(folder.join(path));
                     }
                 }
+                "ifr" => file.ifr = Some(source.text(value)?.to_owned()),
                 "inside" => file.inside = side(&source, value)?,
                 "key" => file.key = Some(folder.join(source.text(value)?)),
                 "objects" => file.objects = objects(&source, source.table(value)?)?,
@@ -229,6 +235,6 @@ mod tests {
             let _ = builder.configure(|options| assert_eq!(options.max_connections, most));
         }
         assert_eq!(file.objects[0].place, "g.toml:6");
-        assert_eq!((file.key, file.callbacks), (None, None));
+        assert_eq!((file.key, file.callbacks, file.ifr), (None, None, None));
     }
 }

@@ -264,15 +264,17 @@ impl Counterparts for Crossing {
                 Ior { type_id, ..target }
             }
         };
-        let refuse = || {
+        let refuse = |reason: &str| {
             add(&self.counts.refused, 1);
+            let orb = &self.sides.half(from).orb;
+            orb.note_not_passed(|| format!("a peer {from}"), || format!("a reference: {reason}"));
             Err(refused(towards.completed()))
         };
         let object = |target: Ior| {
             let target = with_interface(target);
             // The declared interface can be that of a type code that a client has sent.
             if size(&target) > MAX_REFERENCE {
-                return refuse();
+                return refuse("it is too long");
             }
             let object = self.sides.object(from.other(), &target);
             let gone = SystemException { completed: towards.completed(), ..GONE };
@@ -286,7 +288,7 @@ impl Counterparts for Crossing {
                 add(&self.counts.references, 1);
                 object(target)
             }
-            Fate::Refused(_) => refuse(),
+            Fate::Refused(reason) => refuse(&reason),
         }
     }
 }

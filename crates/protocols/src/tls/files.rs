@@ -1,6 +1,7 @@
 //! Files of certificates, keys and revocation lists, reloaded when they change.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,9 +13,13 @@ use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
-use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion, version};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{
+    ClientConfig, InconsistentKeys, RootCertStore, ServerConfig, SupportedProtocolVersion, version,
+};
+use zeroize::Zeroizing;
 
-use crate::tls::provider::{provider, tickets};
+use crate::tls::provider::{provider, signing_key, tickets};
 use crate::tls::verify::Verifier;
 
 /// Shortest interval between two checks of the files.
@@ -22,6 +27,9 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Largest size of a file, in octets.
 const MAX_FILE: u64 = 16 << 20;
+
+/// Byte order mark of UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Number of servers whose sessions a client remembers.
 const SESSIONS: usize = 256;
@@ -160,10 +168,6 @@ fn load(security: &Arc<Security>) -> Result<Loaded, SecurityError> {
     let list_fault = |error: &dyn std::fmt::Display| {
         fault("TlsRevoked", security.revoked.as_deref(), error.to_string())
     };
-    let key_fault = |error: rustls::Error| {
-        let path = security.key.as_deref().or(security.certificate.as_deref());
-        fault("TlsKey", path, key_problem(&error))
-    };
 
     let client = if roots.is_none() && security.pins.is_empty() {
         Err(NO_ROOTS.to_owned())
@@ -186,9 +190,7 @@ fn load(security: &Arc<Security>) -> Result<Loaded, SecurityError> {
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match &own {
-            Some((chain, key)) => {
-                config.with_client_auth_cert(chain.clone(), key.clone_key()).map_err(key_fault)?
-            }
+            Some(own) => config.with_client_cert_resolver(own.clone()),
             None => config.with_no_client_auth(),
         };
         config.resumption = Resumption::in_memory_sessions(SESSIONS);
@@ -197,7 +199,7 @@ fn load(security: &Arc<Security>) -> Result<Loaded, SecurityError> {
 
     let server = match &own {
         None => Err(NO_CERTIFICATE.to_owned()),
-        Some((chain, key)) => {
+        Some(own) => {
             let clients = match (security.clients, &roots) {
                 (ClientCertificates::Ignored, _) | (ClientCertificates::Asked, None) => {
                     WebPkiClientVerifier::no_client_auth()
@@ -225,8 +227,7 @@ fn load(security: &Arc<Security>) -> Result<Loaded, SecurityError> {
                 .with_protocol_versions(versions)
                 .expect("the provider knows these versions")
                 .with_client_cert_verifier(clients)
-                .with_single_cert(chain.clone(), key.clone_key())
-                .map_err(key_fault)?;
+                .with_cert_resolver(own.clone());
             // Sessions are resumed by tickets, so that a client costs no memory between
             // connections. Their keys are replaced whenever files change: a client revoked
             // meanwhile cannot resume.
@@ -260,13 +261,13 @@ fn lists(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Secu
     }
 }
 
-type Own = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
-
-fn own(path: &Path, key: Option<&Path>) -> Result<Own, SecurityError> {
+/// Reads the own certificate and its key. The text of the key and its decoded form are overwritten in memory; what the
+/// provider needs for signatures stays.
+fn own(path: &Path, key: Option<&Path>) -> Result<Arc<SingleCertAndKey>, SecurityError> {
     let chain = certificates("TlsCertificate", path)?;
     let at = key.unwrap_or(path);
     let octets = read("TlsKey", at)?;
-    let key = PrivateKeyDer::from_pem_slice(&octets).map_err(|error| {
+    let key = PrivateKeyDer::from_pem_slice(&octets).map(Zeroizing::new).map_err(|error| {
         let text = String::from_utf8_lossy(&octets);
         let problem = if text.contains("ENCRYPTED") {
             "the key is encrypted, which OxORB does not support: decrypt it with openssl pkey -in KEY -out PLAIN, \
@@ -277,7 +278,16 @@ fn own(path: &Path, key: Option<&Path>) -> Result<Own, SecurityError> {
         };
         fault("TlsKey", Some(at), problem)
     })?;
-    Ok((chain, key))
+    let key_fault = |error: &rustls::Error| fault("TlsKey", Some(at), key_problem(error));
+    let key = signing_key(&key).map_err(|error| key_fault(&error))?;
+    let own = CertifiedKey::new(chain, key);
+    match own.keys_match() {
+        // Some kinds of keys cannot tell.
+        Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {
+            Ok(Arc::new(own.into()))
+        }
+        Err(error) => Err(key_fault(&error)),
+    }
 }
 
 fn certificates(
@@ -293,15 +303,28 @@ fn certificates(
     }
 }
 
-fn read(setting: &'static str, path: &Path) -> Result<Vec<u8>, SecurityError> {
-    let long = || std::io::Error::other("it is too long");
-    let octets = match fs::metadata(path) {
-        Ok(data) if data.len() > MAX_FILE => Err(long()),
-        _ => fs::read(path),
-    };
-    let octets = octets.map_err(|error| fault(setting, Some(path), error.to_string()))?;
+/// Reads a file, which may contain a key.
+fn read(setting: &'static str, path: &Path) -> Result<Zeroizing<Vec<u8>>, SecurityError> {
+    let octets = octets(path).map_err(|error| fault(setting, Some(path), error.to_string()));
+    let mut octets = octets?;
     // An editor may have added a byte order mark, which the parser would not accept.
-    Ok(octets.strip_prefix("\u{feff}".as_bytes()).map(<[u8]>::to_vec).unwrap_or(octets))
+    if octets.starts_with(MARK) {
+        octets.drain(..MARK.len());
+    }
+    Ok(octets)
+}
+
+fn octets(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
+    let file = File::open(path)?;
+    // The size of a device is 0, although it may have no end.
+    let size = file.metadata()?.len().min(MAX_FILE);
+    // Growing would leave copies behind.
+    let mut octets = Zeroizing::new(Vec::with_capacity(size as usize + 1));
+    file.take(MAX_FILE + 1).read_to_end(&mut octets)?;
+    match octets.len() as u64 > MAX_FILE {
+        true => Err(io::Error::other(format!("it has more than {MAX_FILE} octets"))),
+        false => Ok(octets),
+    }
 }
 
 fn fault(setting: &'static str, path: Option<&Path>, problem: String) -> SecurityError {

@@ -32,6 +32,7 @@ mod link;
 mod make;
 mod profile;
 mod provider;
+mod server;
 mod transport;
 mod verify;
 mod words;
@@ -43,6 +44,7 @@ pub use link::TlsLink;
 pub use make::{Made, Wanted, make};
 pub use profile::{Ssliop, TAG};
 pub use provider::{PROVIDER, provider};
+pub use server::{ServerFiles, refusal};
 pub use transport::Tls;
 
 /// Scheme of addresses over TLS: `ssl:bank.example:2810`. The word is omniORB's, as in

@@ -3,7 +3,9 @@
 use std::sync::{Arc, LazyLock};
 
 use rustls::crypto::CryptoProvider;
+use rustls::pki_types::PrivateKeyDer;
 use rustls::server::ProducesTickets;
+use rustls::sign::SigningKey;
 
 #[cfg(feature = "aws-lc-rs")]
 use rustls::crypto::aws_lc_rs as chosen;
@@ -25,6 +27,14 @@ static CHOSEN: LazyLock<Arc<CryptoProvider>> =
 /// Returns the cryptography provider, which is the same value for the entire process.
 pub fn provider() -> &'static Arc<CryptoProvider> {
     &CHOSEN
+}
+
+/// Returns the key for signatures of a private key, which is not copied in its encoded form.
+///
+/// # Errors
+/// The provider does not support the kind of key.
+pub(crate) fn signing_key(key: &PrivateKeyDer<'_>) -> Result<Arc<dyn SigningKey>, rustls::Error> {
+    chosen::sign::any_supported_type(key)
 }
 
 /// Returns a generator of session tickets with fresh keys, which are replaced every few hours.

@@ -12,6 +12,7 @@ use oxorb::dynamic::{
     TypeCode, invoke,
 };
 use oxorb::gateway::{Fate, Gateway, GatewaySettings, Side, SigningKey, UnknownTypes};
+use oxorb::incident::Incident;
 use oxorb::ior::{Ior, TaggedProfile};
 use oxorb::poa::{IdAssignment, Lifespan, Policies};
 use oxorb::servant::Context;
@@ -322,6 +323,8 @@ fn operations_of_unknown_types_are_refused_by_choice() {
             }
             Err(other) => panic!("{other:?}"),
         }
+        let outside = gateway.orb(Side::Outside).connection_statistics();
+        assert_eq!(outside.count(Incident::NotPassed), u64::from(!is_known));
         end(&gateway, &[&client]);
     }
     server.orb.shutdown(true).unwrap();

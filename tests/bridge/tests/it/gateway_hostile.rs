@@ -8,6 +8,7 @@ use oxorb::dynamic::{
     Dynamic, DynamicServant, Exception, Invocation, Results, Signature, TypeCode, invoke,
 };
 use oxorb::gateway::{Fate, GatewaySettings, Side, UnknownTypes};
+use oxorb::incident::Incident;
 use oxorb::ior::{IiopProfile, Ior, TaggedProfile, Version};
 use oxorb::servant::Context;
 use oxorb::{
@@ -100,6 +101,8 @@ fn references_from_outside_are_refused_unless_their_addresses_are_permitted() {
         assert_eq!(refused.completed, CompletionStatus::No);
         assert_eq!(part.tell(None, "nobody").unwrap(), -1);
         assert_eq!(gateway.statistics().refused, 1);
+        let outside = gateway.orb(Side::Outside).connection_statistics();
+        assert_eq!(outside.count(Incident::NotPassed), 1);
         gateway.shutdown().unwrap();
         for orb in [&client, &server] {
             orb.shutdown(true).unwrap();

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
+use super::client::Reply;
 use super::json::{check, member, members, pretty};
-use super::message::Reply;
 use oxorb_terminal::output::{Done, Escaping, Failed, because, print};
 
 /// Members of the JSON of an exception, in the order in which a call by reference prints them.

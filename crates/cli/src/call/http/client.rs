@@ -1,13 +1,13 @@
 //! Client of one HTTP gateway, over the transports of the ORB.
 
-use std::io::{self, ErrorKind, IoSlice};
+use std::io::{self, BufReader, ErrorKind, IoSlice, Read};
 use std::time::{Duration, Instant};
 
 use oxorb::settings::Options;
 use oxorb::transport::tcp::{self, Tcp};
 use oxorb::transport::{self, Address, Link, Transport};
+use oxorb_http::{AnswerError, Head};
 
-use super::message::{Input, Reply};
 use super::options::HttpArgs;
 use super::url::Url;
 use oxorb_terminal::output::{Failed, because, warning};
@@ -28,6 +28,41 @@ pub(super) struct Client {
     max_answer: usize,
     /// End of the time for all requests.
     end: Instant,
+}
+
+/// Answer to a request.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    /// Text after the status.
+    pub(super) reason: String,
+    body: Vec<u8>,
+}
+
+/// Octets of an answer, as they arrive within the time of the client.
+struct Incoming<'c> {
+    link: &'c dyn Link,
+    client: &'c Client,
+    part: Vec<u8>,
+}
+
+impl Read for Incoming<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.link.set_read_timeout(Some(self.client.left(GRACE)?))?;
+        self.part.clear();
+        let count = self.link.read(&mut self.part, into.len())?;
+        into[..count].copy_from_slice(&self.part[..count]);
+        Ok(count)
+    }
+}
+
+impl Reply {
+    /// Returns the body as text.
+    ///
+    /// # Errors
+    /// The body is not UTF-8.
+    pub(super) fn text(&self) -> Result<&str, String> {
+        std::str::from_utf8(&self.body).map_err(|_| "the answer is not UTF-8".to_owned())
+    }
 }
 
 impl Client {
@@ -86,11 +121,8 @@ impl Client {
         let link = link.map_err(|error| error.to_string())?;
         let head = self.head(method, path, body)?;
         let sent = self.send(&*link, &head, body.unwrap_or_default());
-        let read = |octets: &mut Vec<u8>| -> Result<usize, String> {
-            link.set_read_timeout(Some(self.left(GRACE).map_err(told)?)).map_err(told)?;
-            link.read(octets, PART).map_err(told)
-        };
-        match (Reply::receive(&mut Input::new(read), self.max_answer), sent) {
+        let incoming = Incoming { link: &*link, client: self, part: Vec::new() };
+        match (self.receive(incoming), sent) {
             (Ok(reply), _) => Ok(reply),
             // The gateway may answer a request that it has not received completely.
             (Err(_), Err(why)) | (Err(why), Ok(())) => Err(why),
@@ -122,6 +154,20 @@ impl Client {
         link.set_write_timeout(Some(self.left(Duration::ZERO).map_err(told)?)).map_err(told)?;
         let mut slices = [IoSlice::new(head.as_bytes()), IoSlice::new(body.as_bytes())];
         link.write(&mut slices).map_err(|failure| told(failure.error))
+    }
+
+    fn receive(&self, incoming: Incoming<'_>) -> Result<Reply, String> {
+        let why = |error| match error {
+            AnswerError::Read(error) => told(error),
+            AnswerError::BodyTooLong => {
+                format!("the answer has more than {} octets (--max-answer)", self.max_answer)
+            }
+            error => error.to_string(),
+        };
+        let mut from = BufReader::with_capacity(PART, incoming);
+        let head = Head::receive(&mut from).map_err(why)?;
+        let body = head.body(&mut from, self.max_answer as u64).map_err(why)?;
+        Ok(Reply { status: head.status, reason: head.reason, body })
     }
 
     /// Returns the time that is left, and `more`.

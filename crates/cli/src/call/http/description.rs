@@ -71,9 +71,14 @@ fn name(object: &[(String, &str)]) -> Option<String> {
     (is_name && !name.is_empty()).then_some(name)
 }
 
-/// Returns a type. The type decides only how a word of the command line is read, so an unknown one is an any.
+/// Maximum number of octets of the JSON of a type. Its values take up to a hundred times as many octets in memory.
+const MOST_TYPE: usize = 256 << 10;
+
+/// Returns a type. The type decides only how a word of the command line is read, so an unknown or very long one is an
+/// any.
 fn type_of(json: &str) -> TypeCode {
-    let json = serde_json::from_str::<Value>(json).ok();
+    let json = Some(json).filter(|json| json.len() <= MOST_TYPE);
+    let json = json.and_then(|json| serde_json::from_str::<Value>(json).ok());
     json.and_then(|json| type_from_json(&json, &Plain).ok()).unwrap_or(TypeCode::ANY)
 }
 
@@ -103,6 +108,13 @@ mod tests {
         assert_eq!(known("_get_balance").as_deref(), Some("long long _get_balance()"));
         assert!(known("_set_balance").is_some() && known("_get_version").is_some());
         assert_eq!(known("_set_version"), None);
+    }
+
+    #[test]
+    fn a_type_that_is_too_long_is_an_any() {
+        let padded = |length: usize| format!("{:>length$}", "\"long\"");
+        assert_eq!(type_of(&padded(MOST_TYPE)), TypeCode::LONG);
+        assert_eq!(type_of(&padded(MOST_TYPE + 1)), TypeCode::ANY);
     }
 
     #[test]

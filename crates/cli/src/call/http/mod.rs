@@ -4,7 +4,6 @@ mod answer;
 mod client;
 mod description;
 mod json;
-mod message;
 mod options;
 mod url;
 

@@ -23,6 +23,7 @@ use super::interfaces::Described;
 use super::limits::MOST_LOOKUPS;
 use super::memory::Occupied;
 use super::objects::Object;
+use super::parsed;
 use super::path::Target;
 use super::problem::Problem;
 use super::rights;
@@ -42,6 +43,11 @@ impl Workers {
     pub(super) fn new(calls: usize, admitted: usize) -> Workers {
         let shares = Shares::new(calls, admitted);
         Workers { admitted: Arc::new(Semaphore::new(admitted)), shares }
+    }
+
+    /// Returns the number of jobs that run or wait, if `most` are admitted.
+    pub(super) fn admitted(&self, most: usize) -> usize {
+        most.saturating_sub(self.admitted.available_permits())
     }
 
     /// Runs a job that may block on another thread, and returns its result. If the future is dropped before the job
@@ -130,6 +136,7 @@ pub(super) fn call(gateway: &Gateway, object: &Object, wanted: &Wanted) -> Resul
     }
     let known = Known { source: &described.source, orb, defaults };
     let names = RequestNames::new(known, wanted.end);
+    let _parsed = occupy(gateway, &wanted.body)?;
     let document = document(wanted)?;
     let arguments = arguments_from_json(document, signature, &names, defaults);
     let arguments = arguments.map_err(Problem::bad_request)?;
@@ -173,6 +180,25 @@ fn signature<'d>(described: &'d Described, wanted: &Wanted) -> Result<&'d Signat
         let interface = &interface.scoped_name;
         Problem::not_found(format!("{interface} has no operation or attribute {name}"))
     })
+}
+
+/// Occupies the memory for the JSON of a body.
+///
+/// # Errors
+/// The JSON needs more than all of it, or other requests occupy it.
+fn occupy(gateway: &Gateway, body: &[u8]) -> Result<Occupied, Problem> {
+    let octets = if body.is_empty() { 0 } else { parsed::octets(body) };
+    let most = gateway.parsed.most();
+    if octets > most {
+        return Err(Problem::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!(
+                "the JSON of the body could take {octets} octets in memory, and the limit is {most} (--max-bodies): \
+                 send fewer values in one request"
+            ),
+        ));
+    }
+    gateway.parsed.occupy(octets)
 }
 
 /// Returns the arguments of a request as a JSON document.

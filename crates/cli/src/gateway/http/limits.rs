@@ -41,6 +41,10 @@ pub(super) const DRAIN: Duration = Duration::from_secs(10);
 /// Time between two signs of life on a stream of events.
 pub(super) const PULSE: Duration = Duration::from_secs(15);
 
+/// Maximum number of octets of the JSON of all bodies in memory, divided by that of the bodies. The values of an array
+/// of numbers or of small structs take up to a hundred times the octets of their text.
+const PARSED: u32 = 4;
+
 /// Maximum number of octets of the JSON of an answer, unless the ORB is configured otherwise.
 const MAX_TEXT: u32 = 16 << 20;
 
@@ -79,7 +83,8 @@ pub(super) struct LimitArgs {
     /// Maximum number of HTTP connections of one address, or of one IPv6 network of 64 bits; further ones are closed
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     connections_per_client: u16,
-    /// Maximum number of streams of events; further requests get 503
+    /// Maximum number of streams of events; further requests get 503. One client address has at most three quarters
+    /// of them, and at least one
     #[arg(long, default_value_t = 64, value_name = "N")]
     streams: u16,
     /// Maximum number of events that wait for one client; further events are dropped and counted
@@ -94,7 +99,8 @@ pub(super) struct LimitArgs {
     /// Maximum number of octets of a request's body
     #[arg(long, default_value_t = 1 << 20, value_name = "OCTETS")]
     max_body: u32,
-    /// Maximum number of octets of the bodies of all requests that arrive or run; further requests get 503
+    /// Maximum number of octets of the bodies of all requests that arrive or run; further requests get 503. Their JSON
+    /// takes at most four times as many octets in memory
     #[arg(long, default_value_t = 64 << 20, value_name = "OCTETS")]
     max_bodies: u32,
     /// Maximum number of octets of all answers that clients have not received; further requests get 503
@@ -126,6 +132,11 @@ impl LimitArgs {
         self.max_bodies
     }
 
+    /// Returns the maximum number of octets of the JSON of all bodies in memory.
+    pub(super) fn max_parsed(&self) -> u32 {
+        self.max_bodies.saturating_mul(PARSED)
+    }
+
     /// Returns the maximum number of octets of all answers.
     pub(super) fn max_answers(&self) -> u32 {
         self.max_answers
@@ -154,6 +165,11 @@ impl LimitArgs {
     /// Returns the maximum number of streams of events.
     pub(super) fn streams(&self) -> usize {
         self.streams.into()
+    }
+
+    /// Returns the maximum number of streams of events of one client.
+    pub(super) fn streams_per_client(&self) -> usize {
+        (self.streams() * 3 / 4).max(1)
     }
 
     /// Returns the maximum number of recent events that are kept of each channel.

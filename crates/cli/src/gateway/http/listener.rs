@@ -11,6 +11,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::limits::PULSE;
+use super::peers::PeerPlace;
 
 /// Sending end of a client's queue.
 pub(super) struct Listener {
@@ -88,12 +89,13 @@ pub(super) struct EventStream {
     queue: Queue,
     /// Signs of life, which also detect clients that have left.
     pulse: Interval,
-    _admitted: OwnedSemaphorePermit,
+    _admitted: (OwnedSemaphorePermit, PeerPlace),
 }
 
 impl EventStream {
-    /// Creates the body. Must be called in the runtime.
-    pub(super) fn new(queue: Queue, admitted: OwnedSemaphorePermit) -> Self {
+    /// Creates the body, which keeps its place among all streams and among those of its client. Must be called in the
+    /// runtime.
+    pub(super) fn new(queue: Queue, admitted: (OwnedSemaphorePermit, PeerPlace)) -> Self {
         let mut pulse = interval(PULSE);
         pulse.set_missed_tick_behavior(MissedTickBehavior::Delay);
         EventStream { queue, pulse, _admitted: admitted }

@@ -8,7 +8,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::problem::Problem;
 
 /// Memory for one purpose.
-pub(super) struct Memory(Arc<Semaphore>);
+pub(super) struct Memory {
+    free: Arc<Semaphore>,
+    /// Number of octets in all.
+    most: usize,
+}
 
 /// Octets that are occupied until this is dropped.
 pub(super) struct Occupied(OwnedSemaphorePermit);
@@ -16,7 +20,13 @@ pub(super) struct Occupied(OwnedSemaphorePermit);
 impl Memory {
     /// Creates a number of free octets.
     pub(super) fn new(octets: u32) -> Memory {
-        Memory(Arc::new(Semaphore::new(octets as usize)))
+        let most = octets as usize;
+        Memory { free: Arc::new(Semaphore::new(most)), most }
+    }
+
+    /// Returns the number of octets in all.
+    pub(super) fn most(&self) -> usize {
+        self.most
     }
 
     /// Occupies octets. Never waits.
@@ -29,7 +39,7 @@ impl Memory {
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, why)
         };
         let octets = u32::try_from(octets).map_err(|_| full())?;
-        let permit = Arc::clone(&self.0).try_acquire_many_owned(octets).map_err(|_| full())?;
+        let permit = Arc::clone(&self.free).try_acquire_many_owned(octets).map_err(|_| full())?;
         Ok(Occupied(permit))
     }
 }

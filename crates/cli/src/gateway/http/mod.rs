@@ -5,6 +5,7 @@ mod caller;
 mod calls;
 mod connection;
 mod content;
+mod counts;
 mod deadline;
 mod description;
 mod event_filter;
@@ -21,6 +22,7 @@ mod memory;
 mod objects;
 mod openapi;
 mod page;
+mod parsed;
 mod path;
 mod peers;
 mod problem;
@@ -49,6 +51,7 @@ use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line, warning};
 
 use calls::Workers;
+use counts::Counts;
 use events::Channel;
 use guard::Guard;
 use interfaces::Interfaces;
@@ -56,6 +59,7 @@ use limits::{DRAIN, LimitArgs, lower};
 use log::Log;
 use memory::Memory;
 use objects::Objects;
+use peers::Peers;
 use rights::Rights;
 use serving::Serving;
 use settings::Settings;
@@ -76,7 +80,7 @@ InterfaceRepository=..., or the one that each object names (_interface).
 
 Listens on addresses other than loopback only with --tokens, in a command with TLS with --tls-client-ca, or with \
 --no-tokens. Ends in order on SIGINT (Ctrl-C) or SIGTERM: running requests are answered first. A second signal ends it \
-at once. SIGHUP reads the tokens, the access rules and the certificates again.
+at once. SIGHUP reads the tokens, the access rules, the certificates and the lists of revoked ones again.
 
 Examples:
   oxorb gateway http --idl bank.idl --object Account=file:account.ior
@@ -162,6 +166,11 @@ struct DoorArgs {
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "certificate", conflicts_with = "no_tokens")]
     tls_client_ca: Option<PathBuf>,
+    /// Lists of revoked certificates of clients (CRL, PEM), one for each authority. A certificate of an authority
+    /// without a list is refused
+    #[cfg(feature = "tls")]
+    #[arg(long, value_name = "FILE", requires = "tls_client_ca")]
+    tls_client_crl: Option<PathBuf>,
 }
 
 /// Serves until a signal ends the process.
@@ -196,12 +205,19 @@ pub(crate) fn run(args: Args) -> Done {
         has_certificates: args.doors.has_certificates(),
         workers: Workers::new(args.limits.calls(), args.limits.admitted()),
         bodies: Memory::new(args.limits.max_bodies()),
+        parsed: Memory::new(args.limits.max_parsed()),
         answers: Memory::new(args.limits.max_answers()),
         streams: Arc::new(Semaphore::new(args.limits.streams())),
+        counts: Counts::new(),
+        stream_clients: Peers::new(args.limits.streams_per_client()),
         log: args.log.then(Log::start).transpose()?,
         defaults: args.defaults,
         limits: args.limits,
         orb: orb.clone(),
+    });
+    let counted = Arc::downgrade(&gateway);
+    orb.add_metrics(move || {
+        counted.upgrade().map(|gateway| counts::metrics(&gateway)).unwrap_or_default()
     });
     let scheme = if tls.is_some() { "https" } else { "http" };
     // Handle signals before printing the line, because a program that reads the line may end this process at once.
@@ -289,6 +305,7 @@ impl DoorArgs {
                     certificate: certificate.clone(),
                     key: key.clone(),
                     client_ca: self.tls_client_ca.clone(),
+                    client_crl: self.tls_client_crl.clone(),
                     admits_others: self.tokens.is_some(),
                 };
                 Tls::new(files).map(Some)

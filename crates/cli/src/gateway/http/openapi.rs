@@ -44,6 +44,8 @@ pub(super) fn document(gateway: &Gateway, end: Deadline) -> Result<Answer, Probl
         for operation in operations.flat_map(Map::values_mut) {
             operation["responses"]["403"] =
                 failed("The access rules do not let the client call this", &schema_of_problem());
+            operation["responses"]["429"] =
+                failed("The client has exhausted the rate of an access rule", &schema_of_problem());
         }
     }
     let mut components = json!({ "schemas": schemas });

@@ -1,4 +1,5 @@
-//! Numbers of connections by client address, so that a single client cannot occupy all connections.
+//! Numbers of connections, or of streams of events, by client address, so that a single client cannot occupy all of
+//! them.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -9,27 +10,27 @@ use oxorb_sys::sync::Mutex;
 /// Number of bits of an IPv6 address that a client chooses itself.
 const HOST_BITS: u32 = 64;
 
-/// Open connections of all clients.
+/// Open connections or streams of all clients.
 pub(super) struct Peers {
-    /// Maximum number of connections of a client.
+    /// Maximum number of those of one client.
     most: usize,
     open: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// Open connection of a client, until this is dropped.
-pub(super) struct PeerConnection {
+/// Open connection or stream of a client, until this is dropped.
+pub(super) struct PeerPlace {
     peers: Arc<Peers>,
     client: IpAddr,
 }
 
 impl Peers {
-    /// Permits this number of connections to each client.
+    /// Permits this number to each client.
     pub(super) fn new(most: usize) -> Arc<Peers> {
         Arc::new(Peers { most, open: Mutex::default() })
     }
 
-    /// Counts a connection; returns `None` if its client has too many.
-    pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<PeerConnection> {
+    /// Counts a connection or stream; returns `None` if its client has too many.
+    pub(super) fn admit(self: &Arc<Self>, address: IpAddr) -> Option<PeerPlace> {
         let client = client(address);
         let mut open = self.open.lock();
         let count = open.get(&client).copied().unwrap_or_default();
@@ -37,11 +38,11 @@ impl Peers {
             return None;
         }
         open.insert(client, count + 1);
-        Some(PeerConnection { peers: Arc::clone(self), client })
+        Some(PeerPlace { peers: Arc::clone(self), client })
     }
 }
 
-impl Drop for PeerConnection {
+impl Drop for PeerPlace {
     fn drop(&mut self) {
         let mut open = self.peers.open.lock();
         match open.get_mut(&self.client) {

@@ -88,6 +88,11 @@ impl Problem {
         Problem { is_denied: true, ..Problem::new(StatusCode::FORBIDDEN, detail) }
     }
 
+    /// Creates the error of a client that has exhausted the rate of an access rule.
+    pub(super) fn limited(detail: impl Display) -> Problem {
+        Problem::new(StatusCode::TOO_MANY_REQUESTS, detail)
+    }
+
     /// Creates the error of a client without a valid token.
     pub(super) fn unauthorized(challenge: &'static str, detail: impl Display) -> Problem {
         Problem { challenge: Some(challenge), ..Problem::new(StatusCode::UNAUTHORIZED, detail) }
@@ -138,7 +143,7 @@ impl Problem {
         }
         let mut answer = typed(self.status, MEDIA_TYPE, octets.into());
         let headers = answer.headers_mut();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+        if matches!(self.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             headers.insert(RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));
         }
         if let Some(allow) = self.allow {

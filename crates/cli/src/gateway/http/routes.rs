@@ -79,6 +79,7 @@ pub(super) async fn answer(
     let is_refused =
         matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::MISDIRECTED_REQUEST);
     finish(answer.headers_mut(), origin, is_chunked || is_refused);
+    gateway.counts.answer(answer.status());
     if let Some(log) = &gateway.log {
         log.request(&log::Entry {
             peer: client.caller.address,
@@ -213,6 +214,11 @@ async fn listen(
     if request.method() == Method::HEAD {
         return Ok(typed(StatusCode::OK, EVENT_STREAM, Bytes::new()));
     }
+    // A single client must leave streams for others.
+    let Some(client) = gateway.stream_clients.admit(client.caller.address.ip()) else {
+        let why = "this client receives too many streams of events";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, why));
+    };
     let admitted = Arc::clone(&gateway.streams).try_acquire_owned().map_err(|_| {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many clients receive events")
     })?;
@@ -229,7 +235,7 @@ async fn listen(
             gateway.workers.run((&all(), end), join).await?
         }
     };
-    Ok(events(EventStream::new(queue, admitted)))
+    Ok(events(EventStream::new(queue, (admitted, client))))
 }
 
 /// Methods that some resource has.

@@ -16,9 +16,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::caller::Caller;
 use super::connection;
+use super::counts::Connected;
 use super::handshakes::Handshakes;
 use super::limits::DRAIN;
-use super::peers::{PeerConnection, Peers};
+use super::peers::{PeerPlace, Peers};
 use super::state::Gateway;
 use super::tls::{self, Tls};
 
@@ -97,7 +98,9 @@ async fn accept(
                 let Some(counted) = peers.admit(peer.ip()) else {
                     continue;
                 };
-                let admitted = Admitted { _permit: permit, _counted: counted };
+                let connected = gateway.counts.connect();
+                let admitted =
+                    Admitted { _permit: permit, _counted: counted, _connected: connected };
                 let (gateway, closing) = (Arc::clone(&gateway), closing.clone());
                 let handshakes = handshakes.clone();
                 tokio::spawn(async move {
@@ -112,10 +115,11 @@ async fn accept(
     let _ = tokio::time::timeout(DRAIN, all).await;
 }
 
-/// Part of a connection in the limits of connections.
+/// Part of a connection in the limits and the count of connections.
 struct Admitted {
     _permit: OwnedSemaphorePermit,
-    _counted: PeerConnection,
+    _counted: PeerPlace,
+    _connected: Connected,
 }
 
 /// Waits for a permit, then for a connection.
@@ -139,26 +143,27 @@ async fn serve(
     let _ = stream.set_nodelay(true);
     match handshakes {
         None => connection::serve(gateway, stream, Caller::plain(peer), closing).await,
-        Some(handshakes) => {
-            let handshake = before_end(handshakes.accept(stream), closing.clone()).await;
-            if let Some(stream) = handshake {
+        Some(handshakes) => match before_end(handshakes.accept(stream), closing.clone()).await {
+            Some(Ok(stream)) => {
+                gateway.orb.note_handshake();
                 let caller = tls::caller(&stream, peer);
                 connection::serve(gateway, stream, caller, closing).await;
             }
-        }
+            Some(Err(why)) => {
+                gateway.orb.note_refused_handshake(|| peer.to_string(), || why);
+            }
+            None => {}
+        },
     }
 }
 
 /// Returns the result of a future; `None` if the gateway ends first.
-async fn before_end<T>(
-    done: impl Future<Output = Option<T>>,
-    mut closing: Receiver<bool>,
-) -> Option<T> {
+async fn before_end<T>(done: impl Future<Output = T>, mut closing: Receiver<bool>) -> Option<T> {
     let mut done = pin!(done);
     let mut closing = pin!(closing.changed());
     poll_fn(|cx| match closing.as_mut().poll(cx) {
         Poll::Ready(_) => Poll::Ready(None),
-        Poll::Pending => done.as_mut().poll(cx),
+        Poll::Pending => done.as_mut().poll(cx).map(Some),
     })
     .await
 }
@@ -174,9 +179,9 @@ mod tests {
     fn a_handshake_does_not_delay_the_end() {
         let mut cx = Context::from_waker(Waker::noop());
         let (closing, closed) = channel(false);
-        let mut completed = pin!(before_end(ready(Some(7)), closed.clone()));
+        let mut completed = pin!(before_end(ready(7), closed.clone()));
         assert_eq!(completed.as_mut().poll(&mut cx), Poll::Ready(Some(7)));
-        let mut waiting = pin!(before_end(pending::<Option<i32>>(), closed));
+        let mut waiting = pin!(before_end(pending::<i32>(), closed));
         assert_eq!(waiting.as_mut().poll(&mut cx), Poll::Pending);
         closing.send(true).unwrap();
         assert_eq!(waiting.as_mut().poll(&mut cx), Poll::Ready(None));

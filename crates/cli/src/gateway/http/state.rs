@@ -7,6 +7,7 @@ use oxorb::Orb;
 use tokio::sync::Semaphore;
 
 use super::calls::Workers;
+use super::counts::Counts;
 use super::events::Channel;
 use super::guard::Guard;
 use super::interfaces::Interfaces;
@@ -14,6 +15,7 @@ use super::limits::LimitArgs;
 use super::log::Log;
 use super::memory::Memory;
 use super::objects::Objects;
+use super::peers::Peers;
 use super::rights::Rights;
 use super::tokens::Tokens;
 
@@ -33,13 +35,19 @@ pub(super) struct Gateway {
     /// Whether clients can show certificates.
     pub(super) has_certificates: bool,
     pub(super) limits: LimitArgs,
+    /// Counts for the page of metrics.
+    pub(super) counts: Arc<Counts>,
     pub(super) workers: Workers,
     /// Memory for the bodies of requests.
     pub(super) bodies: Memory,
+    /// Memory for the JSON of bodies, once it is parsed.
+    pub(super) parsed: Memory,
     /// Memory for answers that are not sent.
     pub(super) answers: Memory,
     /// Permits of streams of events.
     pub(super) streams: Arc<Semaphore>,
+    /// Streams of events of each client.
+    pub(super) stream_clients: Arc<Peers>,
     /// Log of requests; `None` if there is none.
     pub(super) log: Option<Log>,
     /// Whether arguments and members that are left out are zero, empty or nil.

@@ -7,35 +7,29 @@ pub(super) use without_tls::{Tls, TlsConnection, caller};
 
 #[cfg(feature = "tls")]
 mod with_tls {
-    use std::fmt::Display;
+    use std::io;
     use std::net::SocketAddr;
-    use std::path::{Path, PathBuf};
+    use std::path::PathBuf;
     use std::sync::Arc;
 
-    use oxorb::tls::subject_of;
-    use oxorb::transport::PeerId;
-    use oxorb_sys::sync::Mutex;
+    use oxorb::tls::{ServerFiles, refusal, subject_of};
+    use oxorb::transport::{ClientCertificates, PeerId, Security, SecurityError};
     use tokio::net::TcpStream;
     use tokio_rustls::TlsAcceptor;
-    use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
-    use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-    use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-    use tokio_rustls::rustls::server::WebPkiClientVerifier;
-    use tokio_rustls::rustls::server::danger::ClientCertVerifier;
-    use tokio_rustls::rustls::{RootCertStore, ServerConfig};
+    use tokio_rustls::rustls::{Error, PeerIncompatible};
     use tokio_rustls::server::TlsStream;
 
     use crate::gateway::http::caller::Caller;
     use crate::input;
-    use oxorb_terminal::output::{Failed, because};
+    use oxorb_terminal::output::{Done, Failed, because, error};
 
     /// Connection after its handshake.
     pub(in crate::gateway::http) type TlsConnection = TlsStream<TcpStream>;
 
     /// Server side of TLS handshakes.
     pub(in crate::gateway::http) struct Tls {
-        files: Files,
-        acceptor: Mutex<TlsAcceptor>,
+        key: PathBuf,
+        server: ServerFiles,
     }
 
     /// Files of certificates, all in PEM.
@@ -45,6 +39,8 @@ mod with_tls {
         pub(in crate::gateway::http) key: PathBuf,
         /// Authorities of clients; `None` if clients are not asked for certificates.
         pub(in crate::gateway::http) client_ca: Option<PathBuf>,
+        /// Lists of revoked certificates of clients; `None` if revocation is not checked.
+        pub(in crate::gateway::http) client_crl: Option<PathBuf>,
         /// Whether clients without a certificate are admitted.
         pub(in crate::gateway::http) admits_others: bool,
     }
@@ -55,77 +51,102 @@ mod with_tls {
         /// # Errors
         /// A file cannot be read, or its contents cannot be used.
         pub(in crate::gateway::http) fn new(files: Files) -> Result<Tls, Failed> {
-            let acceptor = Mutex::new(files.acceptor()?);
-            Ok(Tls { files, acceptor })
+            check(&files.key)?;
+            let security = Security {
+                certificate: Some(files.certificate),
+                key: Some(files.key.clone()),
+                clients: match (&files.client_ca, files.admits_others) {
+                    (None, _) => ClientCertificates::Ignored,
+                    (Some(_), true) => ClientCertificates::Asked,
+                    (Some(_), false) => ClientCertificates::Required,
+                },
+                roots: files.client_ca,
+                revoked: files.client_crl,
+                // Clients of HTTP are programs of any age.
+                old: true,
+                ..Security::default()
+            };
+            let server = ServerFiles::new(&security).map_err(|error| unusable(&error))?;
+            Ok(Tls { key: files.key, server })
         }
 
         /// Reads the files again, for later handshakes. If that fails, the known certificates stay in use.
         ///
         /// # Errors
         /// Those of [`new`](Self::new).
-        pub(in crate::gateway::http) fn reload(&self) -> Result<(), Failed> {
-            let acceptor = self.files.acceptor()?;
-            *self.acceptor.lock() = acceptor;
-            Ok(())
+        pub(in crate::gateway::http) fn reload(&self) -> Done {
+            check(&self.key)?;
+            self.server.reload().map_err(|error| unusable(&error))
         }
 
-        /// Completes a handshake; `None` if it failed.
+        /// Completes a handshake.
+        ///
+        /// # Errors
+        /// The reason why the handshake failed, as the rest of a sentence, and the connection, on which the reason was
+        /// sent.
         pub(in crate::gateway::http) async fn accept(
             &self,
             stream: TcpStream,
-        ) -> Option<TlsConnection> {
-            let acceptor = self.acceptor.lock().clone();
-            acceptor.accept(stream).await.ok()
-        }
-    }
-
-    impl Files {
-        fn acceptor(&self) -> Result<TlsAcceptor, Failed> {
-            let secret = input::private(&self.key, "the key").map_err(because)?;
-            let secret =
-                input::octets_of(secret, "a key").map_err(|error| at(&self.key, &error))?;
-            let own =
-                PrivateKeyDer::from_pem_slice(&secret).map_err(|error| at(&self.key, &error))?;
-            let chain = certificates(&self.certificate)?;
-            let provider = Arc::new(ring::default_provider());
-            let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
-                .with_safe_default_protocol_versions()?
-                .with_client_cert_verifier(self.clients(provider)?)
-                .with_single_cert(chain, own);
-            let mut config = config.map_err(|error| at(&self.certificate, &error))?;
-            config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-            Ok(TlsAcceptor::from(Arc::new(config)))
-        }
-
-        /// Returns the verification of clients.
-        fn clients(
-            &self,
-            provider: Arc<CryptoProvider>,
-        ) -> Result<Arc<dyn ClientCertVerifier>, Failed> {
-            let Some(path) = &self.client_ca else {
-                return Ok(WebPkiClientVerifier::no_client_auth());
-            };
-            let mut roots = RootCertStore::empty();
-            for certificate in certificates(path)? {
-                roots.add(certificate).map_err(|error| at(path, &error))?;
+        ) -> Result<TlsConnection, (String, TcpStream)> {
+            let config = self.server.config();
+            if let Some(why) = self.server.complaint() {
+                error(&in_options(&why));
             }
-            let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-            let clients = match self.admits_others {
-                true => clients.allow_unauthenticated(),
-                false => clients,
+            let mut config = match config {
+                Ok(config) => (*config).clone(),
+                Err(why) => return Err((why, stream)),
             };
-            clients.build().map_err(|error| at(path, &error))
+            config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+            let accepted = TlsAcceptor::from(Arc::new(config)).accept(stream).into_fallible().await;
+            accepted.map_err(|(error, stream)| (reason(&error), stream))
         }
     }
 
-    fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Failed> {
-        CertificateDer::pem_file_iter(path)
-            .and_then(|chain| chain.collect::<Result<Vec<_>, _>>())
-            .map_err(|error| at(path, &error))
+    /// Checks that only its owner can read the key.
+    fn check(key: &std::path::Path) -> Done {
+        input::private(key, "the key").map(drop).map_err(because)
     }
 
-    fn at(path: &Path, why: &dyn Display) -> Failed {
-        because(format!("{}: {why}", path.display()))
+    fn unusable(error: &SecurityError) -> Failed {
+        because(in_options(&error.to_string()))
+    }
+
+    /// Options of the gateway by the beginnings of errors about settings of an ORB.
+    const OPTIONS: [(&str, &str); 4] = [
+        ("-ORBTlsCertificate", "--certificate"),
+        ("-ORBTlsKey", "--key"),
+        ("-ORBTlsRoots", "--tls-client-ca"),
+        ("-ORBTlsRevoked", "--tls-client-crl"),
+    ];
+
+    /// Returns an error about a file with the option of the gateway instead of the setting of an ORB.
+    fn in_options(text: &str) -> String {
+        OPTIONS
+            .iter()
+            .fold(text.to_owned(), |text, (setting, option)| text.replace(setting, option))
+    }
+
+    /// Returns the reason why a handshake failed, as the rest of a sentence.
+    fn reason(error: &io::Error) -> String {
+        let of_tls = error.get_ref().and_then(|error| error.downcast_ref::<Error>());
+        match of_tls {
+            Some(Error::NoCertificatesPresented) => {
+                "the client showed no certificate, but one is required, or a token \
+                 (--tls-client-ca, --tokens)"
+                    .to_owned()
+            }
+            Some(Error::PeerIncompatible(
+                PeerIncompatible::SupportedVersionsExtensionRequired
+                | PeerIncompatible::SignatureAlgorithmsExtensionRequired
+                | PeerIncompatible::Tls12NotOfferedOrEnabled,
+            )) => "the client supports neither TLS 1.2 nor TLS 1.3".to_owned(),
+            Some(error @ Error::InvalidCertificate(_)) => in_options(&refusal(error)),
+            Some(error) => refusal(error),
+            None if error.kind() == io::ErrorKind::UnexpectedEof => {
+                "the client closed the connection in the middle of the handshake".to_owned()
+            }
+            None => format!("the connection to the client was lost: {error}"),
+        }
     }
 
     /// Returns the client of a connection.
@@ -163,7 +184,10 @@ mod without_tls {
         }
 
         /// Completes a handshake.
-        pub(in crate::gateway::http) async fn accept(&self, _: TcpStream) -> Option<TlsConnection> {
+        pub(in crate::gateway::http) async fn accept(
+            &self,
+            _: TcpStream,
+        ) -> Result<TlsConnection, (String, TcpStream)> {
             match *self {}
         }
     }

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use oxorb::{Any, Interface as _, Orb};
 use oxorb_notify::cos_event_channel_admin::EventChannelRef;
+use oxorb_testkit::net::connect_from;
 use serde_json::{Value, json};
 
 use super::{LIMIT, client, started};
@@ -68,6 +69,28 @@ fn streams_beyond_the_limit_are_refused() {
     let mut lines = listen(address, "plant");
     assert!(lines.any(|line| line.contains("text/event-stream")));
     client::ask(address, "GET", "/events/plant", "", "").problem(503);
+}
+
+#[test]
+fn one_client_leaves_streams_for_others() {
+    let mut args = vec!["gateway", "http", "--listen", "127.0.0.1:0", "--format", "json"];
+    args.extend(["--streams", "4", "--events", "plant=corbaloc::127.0.0.1:1/Plant"]);
+    let (_gateway, said) = started(&args, "url");
+    let address = said["url"].as_str().and_then(|url| url.strip_prefix("http://"));
+    let address = address.expect("plain HTTP");
+    let mut streams = [(); 3].map(|()| listen(address, "plant"));
+    for stream in &mut streams {
+        assert!(stream.any(|line| line.contains("text/event-stream")));
+    }
+    let refused = client::ask(address, "GET", "/events/plant", "", "").problem(503);
+    assert!(refused["detail"].to_string().contains("this client"), "{refused}");
+    let (from, to) = ("127.0.0.2".parse().expect("an address"), address.parse().expect("one"));
+    let mut other = connect_from(from, to).expect("the gateway listens");
+    other.set_read_timeout(Some(LIMIT)).expect("a time limit");
+    let request = format!("GET /events/plant HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    other.write_all(request.as_bytes()).expect("a connection");
+    let mut lines = BufReader::new(other).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("text/event-stream")));
 }
 
 #[test]

@@ -1,14 +1,18 @@
 //! HTTPS of the gateway, and `oxorb call` over it.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use oxorb_testkit::authority::Authority;
 
 use super::client::{self, Reply};
 use super::{Bank, LIMIT, hang_up, http2, secret};
@@ -192,4 +196,94 @@ fn a_certificate_is_read_again_on_a_signal() {
     hang_up(&bank.gateway);
     bank.gateway.wait_for_line("has read the certificate again", LIMIT);
     assert_eq!((status(&old), status(&new)), (Some(1), Some(0)));
+}
+
+/// Returns the path of a file as text.
+fn path(file: &Path) -> &str {
+    file.to_str().expect("UTF-8")
+}
+
+/// Signs the certificate of a gateway, whose file only its owner can read.
+fn server_of(authority: &Authority) -> PathBuf {
+    let server = authority.sign("server", &["localhost"]);
+    fs::set_permissions(&server, Permissions::from_mode(0o600)).expect("own file");
+    server
+}
+
+#[test]
+fn revoked_clients_are_refused_once_the_list_is_read() {
+    let authority = Authority::new("HTTP CA");
+    let server = server_of(&authority);
+    let [alice, bob] = ["alice", "bob"].map(|name| authority.sign(name, &[]));
+    let (roots, list) = (authority.roots(), authority.revoke(&["bob"]));
+    let options = [
+        "--certificate",
+        path(&server),
+        "--key",
+        path(&server),
+        "--tls-client-ca",
+        path(&roots),
+        "--tls-client-crl",
+        path(&list),
+    ];
+    let mut bank = Bank::open("https-revoked", &options);
+    let url = url(&bank);
+    let call = |own: &Path| {
+        let own = path(own);
+        let trust = ["-ORBTlsRoots", path(&roots), "-ORBTlsCertificate", own];
+        run(&[&["call"][..], &trust, &[url.as_str(), "balance"]].concat())
+    };
+    let refused = call(&bob);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert!(text(&refused.stderr).contains("our certificate was revoked"), "{refused:?}");
+    bank.gateway.wait_for_line(
+        "the client's certificate was revoked by its authority (--tls-client-crl)",
+        LIMIT,
+    );
+    assert_eq!(text(&call(&alice).stdout), "100\n");
+
+    authority.revoke(&["alice"]);
+    hang_up(&bank.gateway);
+    bank.gateway.wait_for_line("has read the certificate again", LIMIT);
+    assert_eq!(text(&call(&bob).stdout), "100\n");
+    let refused = call(&alice);
+    assert!(text(&refused.stderr).contains("our certificate was revoked"), "{refused:?}");
+
+    fs::write(&list, "no list").expect("a file");
+    hang_up(&bank.gateway);
+    let line = bank.gateway.wait_for_line("stay in use", LIMIT);
+    assert!(line.contains("--tls-client-crl"), "{line}");
+    assert_eq!(call(&alice).status.code(), Some(1));
+}
+
+#[test]
+fn lists_that_cannot_be_used_are_errors_at_the_start() {
+    let authority = Authority::new("HTTP CA");
+    let server = server_of(&authority);
+    let (roots, list) = (authority.roots(), authority.revoke(&[]));
+    let open = |client: &[&str]| {
+        let own = ["--certificate", path(&server), "--key", path(&server)];
+        let args = [&["gateway", "http", "--listen", "127.0.0.1:0"][..], &own, client].concat();
+        let failed = run(&args);
+        assert_ne!(failed.status.code(), Some(0), "{failed:?}");
+        text(&failed.stderr)
+    };
+    let why = open(&["--tls-client-ca", path(&roots), "--tls-client-crl", path(&roots)]);
+    assert!(why.contains("--tls-client-crl") && why.contains("contains no X509 CRL"), "{why}");
+    let why = open(&["--tls-client-crl", path(&list)]);
+    assert!(why.contains("--tls-client-ca"), "{why}");
+    let why = open(&["--tls-client-ca", path(&list)]);
+    assert!(why.contains("--tls-client-ca") && why.contains("contains no CERTIFICATE"), "{why}");
+}
+
+#[test]
+fn octets_that_are_not_tls_are_logged_with_the_address_of_their_client() {
+    let folder = Folder::new("https-plain");
+    let made = certificates(&folder, "made");
+    let mut bank = open("https-plain-bank", &format!("{made}/server.pem"));
+    let mut stream = client::connect(&bank.address);
+    let address = stream.local_addr().expect("an address").to_string();
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("a connection");
+    let line = bank.gateway.wait_for_line("the client sent data that is not TLS", LIMIT);
+    assert!(line.contains(&address), "{line}");
 }

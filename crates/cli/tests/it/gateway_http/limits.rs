@@ -28,6 +28,17 @@ fn the_bodies_of_all_requests_are_limited() {
 }
 
 #[test]
+fn bodies_of_many_small_values_are_limited_by_their_memory() {
+    let bank = Bank::open("http-parsed", &["--max-bodies", "20000"]);
+    // Each of these objects takes hundreds of octets in memory.
+    let small = format!("[[{}{{}}]]", "{\"\":0},".repeat(1000));
+    let refused = bank.post("book", &small).problem(413);
+    assert!(refused["detail"].to_string().contains("--max-bodies"), "{refused}");
+    let text = json!(["x".repeat(small.len())]).to_string();
+    assert_eq!(bank.post("echo", &text).status, 200);
+}
+
+#[test]
 fn answers_that_wait_to_be_sent_are_limited() {
     let bank = Bank::open("http-answers-limit", &["--max-answers", "1000"]);
     bank.get("/openapi.json").problem(503);

@@ -18,6 +18,7 @@ use std::process::Command;
 
 use oxorb::{Interface as _, Orb};
 use oxorb_ifr::corba::RepositoryRef;
+use oxorb_testkit::net::free_port;
 use oxorb_testkit::process::Process;
 use serde_json::{Value, json};
 
@@ -413,6 +414,26 @@ fn a_repository_that_is_out_of_reach_is_an_error_at_the_start() {
         assert!(line.contains("Repository"), "{option} {value}: {line}");
     }
     orb.shutdown(true).unwrap();
+}
+
+#[test]
+fn requests_are_counted_by_status_at_the_port_for_metrics() {
+    let port = free_port().to_string();
+    let bank = Bank::open("http-metrics", &["-ORBMetrics", &port]);
+    assert_eq!(bank.get("/objects/Account/balance").status, 200);
+    bank.get("/objects/Nobody").problem(404);
+    let page = ask(&format!("127.0.0.1:{port}"), "GET", "/metrics", "", "").body;
+    for line in [
+        "# TYPE oxorb_http_requests counter",
+        "oxorb_http_requests_total{status=\"200\"} 1",
+        "oxorb_http_requests_total{status=\"404\"} 1",
+        "oxorb_http_connections_limit 256",
+        "oxorb_http_event_streams 0",
+    ] {
+        assert!(page.lines().any(|one| one == line), "{line}: {page}");
+    }
+    assert!(page.contains("\noxorb_calls_total{") && page.ends_with("\n# EOF\n"), "{page}");
+    assert_eq!(page.matches("# EOF").count(), 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::client::{Reply, ask};
+use super::client::{Reply, ask, until};
 use super::{Bank, LIMIT, hang_up, secret};
 use crate::common::{Folder, run, text};
 
@@ -98,13 +98,35 @@ fn rules_decide_by_the_token_what_a_client_may_call() {
 }
 
 #[test]
+fn a_limit_refuses_what_is_beyond_the_rate_of_one_client() {
+    let folder = Folder::new("http-rates");
+    let tokens = secret(&folder, "tokens.txt", TOKENS);
+    let rules = folder.file(
+        "rules.toml",
+        "[access]\ndefault = \"deny\"\n[[access.rule]]\nlimit = \"all\"\nrequests = 1\nburst = 1\n\
+         operation = \"_get_balance\"\n",
+    );
+    let options = ["--tokens", &tokens, "--access-rules", &rules];
+    let mut bank = Bank::open("http-rates-bank", &options);
+    let balance = |token| with(&bank, token, "GET", "/objects/Account/balance", "");
+    // More than one request in a second.
+    let refused = until("a refusal", || {
+        let reply = balance(ADA);
+        (reply.status != 200).then_some(reply)
+    });
+    let problem = refused.problem(429);
+    assert_eq!(refused.field("retry-after"), Some("1"));
+    assert!(!problem["detail"].to_string().contains("rules.toml"), "{problem}");
+    assert_eq!((balance(BOB).status, balance(UNNAMED).status), (200, 200));
+    let line = bank.gateway.wait_for_line("beyond the rate of the rule at", LIMIT);
+    assert!(line.contains("ada") && line.contains("rules.toml:4"), "{line}");
+}
+
+#[test]
 fn mistakes_in_rules_are_reported_at_the_start() {
     let folder = Folder::new("http-rights-mistakes");
     for (rule, why) in [
-        (
-            "limit = \"all\"\nrequests = 1",
-            "rules.toml:4: rules for requests of HTTP have no limits",
-        ),
+        ("limit = \"all\"", "rules.toml:4: a rule with limit needs requests"),
         ("allow = \"all\"\ntokens = \"ada\"", "rules.toml:5: there is no entry `tokens` here"),
     ] {
         let text_of = format!("[access]\ndefault = \"deny\"\n[[access.rule]]\n{rule}\n");

@@ -1,9 +1,8 @@
 //! Bound of the tables that have an entry for each client.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
-
-use oxorb_transport::PeerId;
 
 /// Number of clients in a table from which on [`make_room`] is called for a new one.
 pub(crate) const MOST_CLIENTS: usize = 4096;
@@ -14,8 +13,8 @@ const ROOM: usize = MOST_CLIENTS / 8;
 /// Drops entries of clients without connections, which only the table refers to: first those without debt, and then
 /// those with the least debt, until [`ROOM`] places are free. Therefore a flood of new clients causes a search of the
 /// table only once for each [`ROOM`] clients. Connected clients stay; their number is bounded by MaxConnections.
-pub(crate) fn make_room<T: ?Sized>(
-    clients: &mut HashMap<PeerId, Arc<T>>,
+pub(crate) fn make_room<K: Clone + Eq + Hash, T: ?Sized>(
+    clients: &mut HashMap<K, Arc<T>>,
     debt: impl Fn(&T) -> u64,
 ) {
     clients.retain(|_, entry| Arc::strong_count(entry) > 1 || debt(entry) > 0);
@@ -25,7 +24,7 @@ pub(crate) fn make_room<T: ?Sized>(
     }
     let gone = clients.iter().filter(|(_, entry)| Arc::strong_count(entry) == 1);
     let gone = gone.map(|(client, entry)| (debt(entry), client.clone()));
-    let mut gone: Vec<(u64, PeerId)> = gone.collect();
+    let mut gone: Vec<(u64, K)> = gone.collect();
     if excess < gone.len() {
         gone.select_nth_unstable_by_key(excess, |(debt, _)| *debt);
         gone.truncate(excess);
@@ -38,6 +37,8 @@ pub(crate) fn make_room<T: ?Sized>(
 #[cfg(test)]
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
+
+    use oxorb_transport::PeerId;
 
     use super::*;
 

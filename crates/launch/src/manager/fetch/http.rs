@@ -3,15 +3,12 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, IoSlice, Read};
 use std::time::{Duration, Instant};
 
+use oxorb_http::{AnswerError, Head};
 use oxorb_transport::Link;
 use oxorb_transport::tcp::{self, Tcp};
 
 use super::location::HttpUrl;
 use super::{Limit, left};
-
-/// Maximum number of octets of the head of an answer, and of the lines between the chunks of a body in excess of the
-/// octets of the chunks themselves.
-const MOST_HEAD: u64 = 64 << 10;
 
 /// Maximum number of octets of a text of the server in an error.
 const MOST_TEXT: usize = 200;
@@ -66,12 +63,7 @@ impl Read for Incoming<'_> {
 
 /// Receives an answer, and returns its body.
 fn receive(mut from: impl BufRead, limit: &Limit) -> Result<Vec<u8>, String> {
-    let mut left = MOST_HEAD;
-    let mut head = Head::receive(&mut from, &mut left)?;
-    // Interim answers precede the final one.
-    while head.status < 200 {
-        head = Head::receive(&mut from, &mut left)?;
-    }
+    let head = Head::receive(&mut from).map_err(|error| why(error, limit))?;
     if head.status != 200 {
         let more = match (head.status, head.value("location")) {
             (300..400, Some(target)) => {
@@ -83,109 +75,20 @@ fn receive(mut from: impl BufRead, limit: &Limit) -> Result<Vec<u8>, String> {
         let reason = clipped(&head.reason).escape_debug();
         return Err(format!("the server answered {} {reason}{more}", head.status));
     }
-    let mut body = Vec::new();
-    match (head.value("transfer-encoding"), head.value("content-length")) {
-        (Some(coding), None) if coding.eq_ignore_ascii_case("chunked") => loop {
-            let line = line(&mut from, &mut left)?;
-            let size = line.split(';').next().unwrap_or_default().trim();
-            let size = match size.starts_with('+') {
-                true => None,
-                false => u64::from_str_radix(size, 16).ok(),
-            };
-            match size {
-                Some(0) => return Ok(body),
-                Some(size) => {
-                    take(&mut from, size, limit, &mut body)?;
-                    // A large file may have many chunks, but a file of small chunks only is refused.
-                    left = left.saturating_add(size);
-                }
-                None => return Err("a chunk of the answer has no length".to_owned()),
-            }
-            if !self::line(&mut from, &mut left)?.is_empty() {
-                return Err("a chunk of the answer is longer than its length".to_owned());
-            }
-        },
-        (None, Some(digits)) if digits.bytes().all(|one| one.is_ascii_digit()) => {
-            let size =
-                digits.parse::<u64>().map_err(|_| "the length of the answer is not a number")?;
-            take(&mut from, size, limit, &mut body)?;
-            Ok(body)
-        }
-        // Nothing would show whether the file is complete.
-        _ => Err("the answer does not state its length".to_owned()),
-    }
-}
-
-/// Appends this number of octets to a body.
-fn take(
-    from: &mut impl BufRead,
-    size: u64,
-    limit: &Limit,
-    body: &mut Vec<u8>,
-) -> Result<(), String> {
-    limit.admit((body.len() as u64).saturating_add(size))?;
-    match Read::by_ref(from).take(size).read_to_end(body).map_err(told)? as u64 {
-        count if count < size => Err(CUT.to_owned()),
-        _ => Ok(()),
-    }
-}
-
-/// Error for an answer that is not complete.
-const CUT: &str = "the connection ended before the file was complete";
-
-/// Status and fields of an answer.
-struct Head {
-    status: u16,
-    reason: String,
-    fields: Vec<(String, String)>,
-}
-
-impl Head {
-    fn receive(from: &mut impl BufRead, left: &mut u64) -> Result<Head, String> {
-        let first = line(from, left)?;
-        let status =
-            first.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)?.parse::<u16>().ok());
-        let status = status.filter(|status| (100..600).contains(status));
-        let status = status.ok_or("the server does not answer by HTTP/1.1")?;
-        let reason = first.get(13..).unwrap_or_default().to_owned();
-        let mut fields = Vec::new();
-        loop {
-            let line = line(from, left)?;
-            match line.split_once(':') {
-                Some((name, value)) => {
-                    fields.push((name.to_ascii_lowercase(), value.trim().to_owned()));
-                }
-                None if line.is_empty() => return Ok(Head { status, reason, fields }),
-                None => return Err("the answer has a field without a name".to_owned()),
-            }
-        }
-    }
-
-    /// Returns the values of a field, separated by commas.
-    fn value(&self, name: &str) -> Option<String> {
-        let fields = self.fields.iter().filter(|(field, _)| field == name);
-        let values: Vec<&str> = fields.map(|(_, value)| value.as_str()).collect();
-        (!values.is_empty()).then(|| values.join(", "))
-    }
-}
-
-/// Reads a line, and returns it without its end. Subtracts its length from `left`.
-fn line(from: &mut impl BufRead, left: &mut u64) -> Result<String, String> {
-    let mut octets = Vec::new();
-    let count = Read::by_ref(from).take(*left).read_until(b'\n', &mut octets).map_err(told)?;
-    *left -= count as u64;
-    match octets.last() {
-        Some(b'\n') => Ok(String::from_utf8_lossy(&octets).trim_end().to_owned()),
-        _ if *left == 0 => {
-            Err("the header of the answer, or the text between its chunks, is too long".to_owned())
-        }
-        _ => Err(CUT.to_owned()),
-    }
+    head.body(&mut from, limit.octets).map_err(|error| why(error, limit))
 }
 
 /// Returns the beginning of a text, short enough for an error.
 fn clipped(text: &str) -> &str {
     &text[..text.floor_char_boundary(MOST_TEXT)]
+}
+
+fn why(error: AnswerError, limit: &Limit) -> String {
+    match error {
+        AnswerError::Read(error) => told(error),
+        AnswerError::BodyTooLong => limit.exceeded(),
+        error => error.to_string(),
+    }
 }
 
 fn told(error: io::Error) -> String {
@@ -201,74 +104,27 @@ mod tests {
 
     fn received(text: &str) -> Result<String, String> {
         let limit = Limit { octets: 20, name: "max, --max" };
-        // A small buffer, so that lines and bodies arrive in parts.
-        let from = BufReader::with_capacity(3, text.as_bytes());
-        receive(from, &limit).map(|body| String::from_utf8(body).unwrap())
+        receive(text.as_bytes(), &limit).map(|body| String::from_utf8(body).unwrap())
     }
 
     #[test]
-    fn files_are_received_with_a_length_or_in_chunks() {
-        for (text, wanted) in [
-            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12345", "12345"),
-            ("HTTP/1.0 200 OK\ncontent-length:0\n\n", ""),
-            ("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 \r\nContent-Length: 1\r\n\r\n1", "1"),
-            (
-                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nA;x\r\n0123456789\r\n1\r\n!\r\n0\r\n\r\n",
-                "0123456789!",
-            ),
-        ] {
-            assert_eq!(received(text).as_deref(), Ok(wanted), "{text:?}");
-        }
+    fn only_a_complete_file_within_the_limit_is_received() {
+        let file = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12345";
+        assert_eq!(received(file).as_deref(), Ok("12345"));
+        let long = received("HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n").unwrap_err();
+        assert!(long.contains("more than 20 octets, the limit (max, --max)"), "{long}");
+        let cut = received(&file[..file.len() - 1]).unwrap_err();
+        assert!(cut.contains("ended before"), "{cut}");
     }
 
     #[test]
-    fn the_lines_between_chunks_are_limited_by_the_size_of_the_chunks() {
-        let limit = Limit { octets: 1 << 20, name: "max, --max" };
-        let chunks = |size: usize, extension: &str| {
-            let chunk = format!("{size:x}{extension}\r\n{}\r\n", "x".repeat(size));
-            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-            let text = format!("{head}{}0\r\n\r\n", chunk.repeat((1 << 20) / size));
-            receive(text.as_bytes(), &limit)
-        };
-        assert_eq!(chunks(8, "").map(|body| body.len()), Ok(1 << 20));
-        for extension in ["", ";x=12345"] {
-            let told = chunks(1, extension).unwrap_err();
-            assert!(told.contains("between its chunks"), "{told}");
-        }
-    }
-
-    #[test]
-    fn other_answers_are_refused() {
-        let good = "HTTP/1.1 200 OK\r\n";
-        for (rest, why) in [
-            ("Content-Length: 5\r\n\r\n1234", "ended before"),
-            ("Content-Length: 5\r\n", "ended before"),
-            ("Content-Length: 21\r\n\r\n", "more than 20 octets, the limit (max, --max)"),
-            ("Content-Length: 99999999999999999999999\r\n\r\n", "not a number"),
-            ("Content-Length: +5\r\n\r\n12345", "does not state its length"),
-            ("Content-Length: 5\r\nContent-Length: 5\r\n\r\n12345", "does not state its length"),
-            ("\r\n12345", "does not state its length"),
-            ("Transfer-Encoding: chunked\r\n\r\n15\r\n", "more than 20"),
-            ("Transfer-Encoding: chunked\r\n\r\n+1\r\n1\r\n", "no length"),
-            ("Transfer-Encoding: chunked\r\n\r\n\r\n", "no length"),
-            ("Transfer-Encoding: chunked\r\n\r\n1\r\n12\r\n", "longer than"),
-            ("Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n", "more than 20"),
-            ("Name\r\n\r\n", "without a name"),
-        ] {
-            let told = received(&format!("{good}{rest}")).unwrap_err();
-            assert!(told.contains(why), "{rest:?}: {told}");
-        }
-        let told = received(&format!("{good}X: {}", "x".repeat(MOST_HEAD as usize))).unwrap_err();
-        assert!(told.contains("too long"), "{told}");
+    fn other_answers_are_refused_with_their_status() {
         let told = received("HTTP/1.1 404 Not Found\r\n\r\n").unwrap_err();
         assert_eq!(told, "the server answered 404 Not Found");
-        let long = "\u{1b}".repeat(MOST_TEXT * 2);
+        let long = "x".repeat(MOST_TEXT * 2);
         let told = received(&format!("HTTP/1.1 404 {long}\r\n\r\n")).unwrap_err();
-        assert_eq!(told.matches("\\u{1b}").count(), MOST_TEXT, "{told}");
+        assert_eq!(told.matches('x').count(), MOST_TEXT, "{told}");
         let told = received("HTTP/1.1 302 Found\r\nLocation: http://g/\r\n\r\n").unwrap_err();
         assert!(told.ends_with("it redirects to \"http://g/\", but redirections are not followed"));
-        for text in ["SSH-2.0\r\n", "HTTP/2 200 OK\r\n", "HTTP/1.1 20 OK\r\n", "HTTP/1.1\r\n"] {
-            assert!(received(text).unwrap_err().contains("by HTTP/1.1"), "{text:?}");
-        }
     }
 }

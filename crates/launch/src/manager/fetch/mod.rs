@@ -40,10 +40,13 @@ impl Limit {
     fn admit(&self, octets: u64) -> Result<(), String> {
         match octets > self.octets {
             false => Ok(()),
-            true => {
-                Err(format!("it has more than {} octets, the limit ({})", self.octets, self.name))
-            }
+            true => Err(self.exceeded()),
         }
+    }
+
+    /// Returns the error for a size beyond the limit.
+    fn exceeded(&self) -> String {
+        format!("it has more than {} octets, the limit ({})", self.octets, self.name)
     }
 }
 

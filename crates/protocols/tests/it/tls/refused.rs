@@ -300,6 +300,12 @@ fn settings_that_cannot_be_used_are_named() {
     assert!(refused(&no_key).contains("the file contains no private key"), "{}", refused(&no_key));
     let list = Security { revoked: Some(authority.roots()), ..server.clone() };
     assert!(refused(&list).contains("the file contains no X509 CRL"), "{}", refused(&list));
+    let endless = Security { roots: Some("/dev/zero".into()), ..client.clone() };
+    assert!(
+        refused(&endless).contains("it has more than 16777216 octets"),
+        "{}",
+        refused(&endless)
+    );
     let required = Security { roots: None, clients: ClientCertificates::Required, ..server };
     assert!(refused(&required).contains("-ORBTlsRoots"), "{}", refused(&required));
 

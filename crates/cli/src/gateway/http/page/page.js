@@ -29,17 +29,25 @@ function shown(text) {
   }
 }
 
-// Sends a request, and shows its answer. Returns the JSON of an answer that is no error.
+// Number of the last request.
+let last = 0;
+
+// Sends a request, and shows its answer, unless another request was sent meanwhile. Returns the JSON of an answer that
+// is no error.
 async function send(method, path, body) {
-  element("status").textContent = method + " " + path;
-  element("answer").textContent = "";
+  const own = ++last;
+  const show = (status, text) => {
+    if (own !== last) return;
+    element("status").textContent = status;
+    element("answer").textContent = text;
+  };
+  show(method + " " + path, "");
   try {
     const answer = await ask(method, path, body);
-    element("status").textContent = answer.status;
-    element("answer").textContent = shown(answer.text);
+    show(answer.status, shown(answer.text));
     return answer.ok && answer.text ? JSON.parse(answer.text) : undefined;
   } catch (error) {
-    element("status").textContent = String(error);
+    show(String(error), "");
     return undefined;
   }
 }
@@ -124,14 +132,19 @@ function attribute(parent, url, known) {
   button(details, "Set", () => send("PUT", path, body.value));
 }
 
+// Object that was chosen last. The description of another one may arrive later.
+let chosen;
+
 async function choose(object) {
+  chosen = object;
   const members = element("members");
   members.replaceChildren();
   element("name").textContent = object.name;
   element("interface").textContent = "";
   const described = await send("GET", object.url);
-  if (described === undefined) return;
+  if (described === undefined || chosen !== object) return;
   element("answer").textContent = "";
+  members.replaceChildren();
   element("interface").textContent = described.ids.join(", ");
   described.attributes.forEach((known) => attribute(members, object.url, known));
   described.operations.forEach((known) => operation(members, object.url, known));
@@ -139,12 +152,14 @@ async function choose(object) {
 
 async function load() {
   const list = element("objects");
-  list.replaceChildren();
   const answer = await send("GET", "/objects");
+  list.replaceChildren();
   if (answer === undefined) return;
   element("answer").textContent = "";
   answer.objects.forEach((object) => button(list, object.name, () => choose(object)));
 }
 
 element("load").addEventListener("click", load);
+// A link would be followed without the token.
+element("openapi").addEventListener("click", () => send("GET", "/openapi.json"));
 load();

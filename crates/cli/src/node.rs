@@ -117,8 +117,8 @@ struct FetchArgs {
     /// must not be able to change it
     #[arg(long, value_name = "DIR", requires = "fetch_from")]
     fetched: Option<PathBuf>,
-    /// Server from which plans may let the manager fetch files: http://HOST:PORT/FOLDER, or
-    /// corbaloc::HOST:PORT/RepositoryManager; may be repeated
+    /// Server from which plans may let the manager fetch files: http://HOST:PORT/FOLDER, https://HOST:PORT/FOLDER (with
+    /// -ORBTlsRoots), or corbaloc::HOST:PORT/RepositoryManager; may be repeated
     #[arg(long, value_name = "URL", requires = "fetched")]
     fetch_from: Vec<FetchSource>,
     /// Time limit in seconds for fetching all files of a plan

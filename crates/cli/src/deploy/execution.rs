@@ -72,8 +72,8 @@ struct Packages {
     /// Other users must not be able to change it or its contents
     #[arg(long, value_name = "DIR", requires = "packages")]
     install_from: Option<PathBuf>,
-    /// Server whose archives clients may install as packages: http://HOST:PORT/FOLDER, or
-    /// corbaloc::HOST:PORT/RepositoryManager; may be repeated
+    /// Server whose archives clients may install as packages: http://HOST:PORT/FOLDER, https://HOST:PORT/FOLDER (with
+    /// -ORBTlsRoots), or corbaloc::HOST:PORT/RepositoryManager; may be repeated
     #[arg(long, value_name = "URL", requires = "packages")]
     install_url: Vec<FetchSource>,
     /// Time limit in seconds for fetching an archive from a server

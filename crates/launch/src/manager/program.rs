@@ -435,7 +435,9 @@ mod tests {
         let told = at("http://example/p");
         assert!(told.contains("needs a checksum"), "{told}");
         let told = at("https://example/p");
-        assert!(told.contains("no manager fetches files by https:"), "{told}");
+        assert!(told.contains("--fetch-from URL"), "{told}");
+        let told = at("ftp://example/p");
+        assert!(told.contains("no manager fetches files by ftp:"), "{told}");
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oxorb::Interface as _;
 use oxorb::deployment::idl::deployment::repository_manager as exceptions;
 use oxorb::deployment::idl::ox_deployment::RepositoryManagerRef;
 use oxorb::deployment::idl::ox_deployment::repository_manager::ReadArchiveError;
@@ -16,6 +15,7 @@ use oxorb::deployment::{
     Artifacts, ExecutionSettings, FetchSettings, FetchedArtifacts, NodeSettings,
     REPOSITORY_MANAGER, Repository, RepositorySettings, artifact_location, read_archive,
 };
+use oxorb::{Interface as _, Orb};
 use oxorb_deploy::Archive;
 use oxorb_deploy::plan::Plan;
 use oxorb_testkit::watchdog;
@@ -142,7 +142,7 @@ fn what_cannot_be_fetched_is_refused_with_its_location() {
         (format!("{url}/files/../p"), "a segment . or .."),
         (format!("{url}/files/p#sha256={zeros}"), "but the location states 0000"),
         (format!("{url}/files/endless"), "more than 50 octets, the limit (FetchSettings::max_file"),
-        (format!("https://127.0.0.1/files/p#sha256={zeros}"), "no manager fetches files by https:"),
+        (format!("ftp://127.0.0.1/files/p#sha256={zeros}"), "no manager fetches files by ftp:"),
         ("corbaloc::127.0.0.1:9/RepositoryManager#p/p".to_owned(), "is not permitted here"),
     ] {
         let refused = scene.plans.launch(&plan_at(&location)).unwrap_err().to_string();
@@ -255,4 +255,31 @@ fn a_package_is_installed_from_a_server_and_read_by_planner_and_node() {
     copy.install_package("copy", &format!("{own}#gps"), false).unwrap();
     assert_eq!(read_archive(&copy, "copy", u64::MAX, LONG).unwrap(), octets);
     drop((first, second, third));
+}
+
+#[test]
+fn a_fetch_ends_when_its_client_leaves() {
+    let _guard = watchdog(LONG * 4);
+    // The server sends a part of the file, and no more.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let packages = Folder::new("fetched-abandoned");
+    let (scene, repository) = with_packages(&packages, &url, &[], &node_settings());
+    let address = repository.reference().to_corbaloc().unwrap();
+    let client = Orb::builder().build().unwrap();
+    let remote: RepositoryManagerRef = client.resolve(&address).unwrap();
+    let location = format!("{url}/files/gps.cpk");
+    thread::scope(|scope| {
+        let call = scope.spawn(|| remote.install_package("gps", &location, false));
+        let (stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(&stream).lines();
+        while !lines.next().unwrap().unwrap().is_empty() {}
+        (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx").unwrap();
+        client.shutdown(false).unwrap();
+        call.join().unwrap().unwrap_err();
+        // The limit of the manager is longer.
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        assert_eq!((&stream).read(&mut [0]).unwrap(), 0, "the manager closes the connection");
+    });
+    drop(scene);
 }

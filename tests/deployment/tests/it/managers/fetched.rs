@@ -168,6 +168,37 @@ fn a_server_that_does_not_send_the_whole_file_is_left_in_time() {
     assert!(refused.contains("the file did not arrive in time"), "{refused}");
 }
 
+#[test]
+fn the_next_location_is_tried_if_one_does_not_hand_out_the_file() {
+    let _guard = watchdog(LONG * 4);
+    let program = fs::read(env!("CARGO_BIN_EXE_station")).unwrap();
+    let url = http("station", program);
+    let folder = Folder::new("fetched-alternatives");
+    let settings = folder.node(&[&url], |settings| settings.timeout = LONG);
+    let scene = Scene::with(&["north"], &settings, execution_settings());
+    let mut plan = plan_at(&format!("{url}/files/endless"));
+    let missing = (2..16).map(|number| format!("{url}/files/missing-{number}"));
+    plan.artifact[0].location.extend(missing);
+    let refused = scene.plans.launch(&plan).unwrap_err().to_string();
+    for wanted in [
+        "none of the 15 locations of its artifact can be used: (1) its artifact".to_owned(),
+        format!("\"{url}/files/endless\" cannot be fetched: the file did not arrive in time; (2) "),
+        format!(
+            "; (15) its artifact \"{url}/files/missing-15\" cannot be fetched: the server answered 404"
+        ),
+    ] {
+        assert!(refused.contains(&wanted), "{wanted}: {refused}");
+    }
+    // The endless answer used a part of the time only.
+    plan.artifact[0].location.push(format!("{url}/files/station"));
+    let launched = scene.plans.launch(&plan).unwrap();
+    let status = launched.manager.status().unwrap();
+    assert!(all_run(&status), "{status:#?}");
+    scene.plans.stop(&launched).unwrap();
+    drop(scene);
+    folder.wait_until_empty();
+}
+
 /// Returns an archive of a package with the executable `gps`.
 fn archive(executable: &str) -> Archive {
     let descriptor = "document = \"ComponentPackageDescription\"\nlabel = \"Gps\"\nUUID = \"gps-1\"\n\
@@ -248,6 +279,13 @@ fn a_package_is_installed_from_a_server_and_read_by_planner_and_node() {
     assert!(refused.contains("its SHA-256 is"), "{refused}");
     let refused = second.plans.launch(&plan_at(&format!("{own}#gps/none"))).unwrap_err();
     assert!(refused.to_string().contains("has no file \"none\""), "{refused}");
+
+    // Files of two servers are alternatives, too.
+    let location = artifact_location(&own, "gps", "gps", b"#!/bin/sh\nexit 7\n");
+    let mut plan = plan_at(&format!("{own}#gps/none"));
+    plan.artifact[0].location.push(location);
+    let failed = second.plans.launch(&plan).unwrap_err().to_string();
+    assert!(failed.contains("before it called back"), "{failed}");
 
     // Another repository copies the package.
     let copies = Folder::new("fetched-copies");

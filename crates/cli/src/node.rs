@@ -309,7 +309,8 @@ fn serve(args: &Args) -> Done {
     let artifacts = args.starting.executables(None)?;
     let key = format!("{}{NODE_MANAGER}", args.name);
     let builder = args.listening.at(Orb::builder(), 0, &key)?;
-    let orb = with_args(builder).build()?;
+    // Listen only when the manager exists: until then, clients must fail to connect and not receive OBJECT_NOT_EXIST.
+    let orb = with_args(builder.listen_late()).build()?;
     let callers = Callers::of(&orb);
     let may = args.starting.may(&artifacts);
     let format = args.format;

@@ -180,7 +180,9 @@ impl Nodes {
 impl Serving {
     pub(super) fn orb(&self) -> Result<Orb, Failed> {
         let builder = self.listening.at(Orb::builder(), PORT, EXECUTION_MANAGER)?;
-        Ok(with_args(builder).build()?)
+        // Listen only when the packages are read and the manager exists: until then, clients must fail to connect and
+        // not receive OBJECT_NOT_EXIST.
+        Ok(with_args(builder.listen_late()).build()?)
     }
 
     fn settings(&self) -> Result<ExecutionSettings, Failed> {

@@ -306,6 +306,7 @@ fn a_fetch_ends_when_its_client_leaves() {
     let address = repository.reference().to_corbaloc().unwrap();
     let client = Orb::builder().build().unwrap();
     let remote: RepositoryManagerRef = client.resolve(&address).unwrap();
+    let remote = remote.with_timeout(Duration::from_secs(2));
     let location = format!("{url}/files/gps.cpk");
     thread::scope(|scope| {
         let call = scope.spawn(|| remote.install_package("gps", &location, false));
@@ -313,11 +314,11 @@ fn a_fetch_ends_when_its_client_leaves() {
         let mut lines = BufReader::new(&stream).lines();
         while !lines.next().unwrap().unwrap().is_empty() {}
         (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx").unwrap();
-        client.shutdown(false).unwrap();
+        // The call ends by its own time limit, with which the client cancels it. That of the manager is longer.
         call.join().unwrap().unwrap_err();
-        // The limit of the manager is longer.
         stream.set_read_timeout(Some(LONG)).unwrap();
         assert_eq!((&stream).read(&mut [0]).unwrap(), 0, "the manager closes the connection");
     });
+    client.shutdown(true).unwrap();
     drop(scene);
 }

@@ -117,8 +117,8 @@ struct FetchArgs {
     /// must not be able to change it
     #[arg(long, value_name = "DIR", requires = "fetch_from")]
     fetched: Option<PathBuf>,
-    /// Server from which plans may let the manager fetch files: http://HOST:PORT/FOLDER, or
-    /// corbaloc::HOST:PORT/RepositoryManager; may be repeated
+    /// Server from which plans may let the manager fetch files: http://HOST:PORT/FOLDER, https://HOST:PORT/FOLDER (with
+    /// -ORBTlsRoots), or corbaloc::HOST:PORT/RepositoryManager; may be repeated
     #[arg(long, value_name = "URL", requires = "fetched")]
     fetch_from: Vec<FetchSource>,
     /// Time limit in seconds for fetching all files of a plan
@@ -309,7 +309,8 @@ fn serve(args: &Args) -> Done {
     let artifacts = args.starting.executables(None)?;
     let key = format!("{}{NODE_MANAGER}", args.name);
     let builder = args.listening.at(Orb::builder(), 0, &key)?;
-    let orb = with_args(builder).build()?;
+    // Listen only when the manager exists: until then, clients must fail to connect and not receive OBJECT_NOT_EXIST.
+    let orb = with_args(builder.listen_late()).build()?;
     let callers = Callers::of(&orb);
     let may = args.starting.may(&artifacts);
     let format = args.format;

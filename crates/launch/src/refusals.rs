@@ -11,7 +11,7 @@ use crate::locality::{
     enforceable_rates, file_references, has_entry, policies, reference_files, unconnectable,
     unsupported, users_elsewhere,
 };
-use crate::manager::{Locations, is_remote, managed_arguments, property_text};
+use crate::manager::{Locations, managed_arguments, missing, property_text};
 use crate::part::stands_for_process;
 use crate::{Artifacts, LaunchError, RestartPolicy, check_arguments, wire};
 
@@ -94,16 +94,15 @@ pub fn refusals(
 }
 
 /// Returns an error for each artifact of a plan that a node manager with these settings, on this machine, would not
-/// find or would refuse to start. Artifacts that nodes fetch from servers are skipped. The references between elements
-/// of the plan must be valid ([`Plan::check_references`]). Takes time linear in the size of the plan.
+/// find or would refuse to start. Artifacts with a location that nodes fetch from a server are skipped. The references
+/// between elements of the plan must be valid ([`Plan::check_references`]). Takes time linear in the size of the plan.
 pub fn missing_artifacts(plan: &Plan, artifacts: &Artifacts) -> Vec<LaunchError> {
-    let missing =
-        Locations::of(plan).used(plan).into_iter().filter_map(|(artifact, instance, location)| {
-            let why = artifacts.find(location).err().filter(|_| !is_remote(location))?;
-            let what = format!("artifact {:?} cannot be run: {why}", artifact.name);
-            let error = LaunchError::new(&instance.name, artifact.place, what);
-            Some(error.cure("put the file there, or specify another location or folder"))
-        });
+    let missing = Locations::of(plan).used(plan).into_iter().filter_map(|used| {
+        let why = missing(artifacts, &used.locations)?;
+        let what = format!("artifact {:?} cannot be run: {why}", used.artifact.name);
+        let error = LaunchError::new(&used.instance.name, used.artifact.place, what);
+        Some(error.cure("put the file there, or specify another location or folder"))
+    });
     missing.collect()
 }
 
@@ -121,12 +120,9 @@ fn managed(plan: &Plan) -> Vec<LaunchError> {
     let mut found: Vec<LaunchError> = Vec::new();
     let locations = Locations::of(plan);
     for process in processes(plan) {
-        let mut first = None;
+        let mut common = None;
         for &at in &process.instances {
-            match locations.shared(first, &plan.instance[at]) {
-                Ok(one) => first = Some(one),
-                Err(error) => found.push(error),
-            }
+            found.extend(locations.share(&mut common, &plan.instance[at]).err());
         }
     }
     found.extend(file_references(plan));

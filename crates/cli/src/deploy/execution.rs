@@ -72,8 +72,8 @@ struct Packages {
     /// Other users must not be able to change it or its contents
     #[arg(long, value_name = "DIR", requires = "packages")]
     install_from: Option<PathBuf>,
-    /// Server whose archives clients may install as packages: http://HOST:PORT/FOLDER, or
-    /// corbaloc::HOST:PORT/RepositoryManager; may be repeated
+    /// Server whose archives clients may install as packages: http://HOST:PORT/FOLDER, https://HOST:PORT/FOLDER (with
+    /// -ORBTlsRoots), or corbaloc::HOST:PORT/RepositoryManager; may be repeated
     #[arg(long, value_name = "URL", requires = "packages")]
     install_url: Vec<FetchSource>,
     /// Time limit in seconds for fetching an archive from a server
@@ -180,7 +180,9 @@ impl Nodes {
 impl Serving {
     pub(super) fn orb(&self) -> Result<Orb, Failed> {
         let builder = self.listening.at(Orb::builder(), PORT, EXECUTION_MANAGER)?;
-        Ok(with_args(builder).build()?)
+        // Listen only when the packages are read and the manager exists: until then, clients must fail to connect and
+        // not receive OBJECT_NOT_EXIST.
+        Ok(with_args(builder.listen_late()).build()?)
     }
 
     fn settings(&self) -> Result<ExecutionSettings, Failed> {

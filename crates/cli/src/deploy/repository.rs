@@ -46,7 +46,7 @@ pub(crate) struct InstallArgs {
     #[arg(value_name = "NAME")]
     name: String,
     /// Archive (.cpk): a path, or a file: URL, below the folder of --install-from of the execution manager, in which
-    /// relative paths begin; or http://HOST:PORT/PATH#sha256=DIGITS or
+    /// relative paths begin; or http://HOST:PORT/PATH#sha256=DIGITS, https://HOST:PORT/PATH or
     /// corbaloc::HOST:PORT/RepositoryManager#PACKAGE at a server of --install-url
     #[arg(value_name = "LOCATION")]
     location: String,

@@ -24,7 +24,8 @@ pub(super) fn serve(
     let mut seen = Stamp::of(&place.store);
     let repository = place.repository()?;
     let count = repository.entries().count();
-    let orb = with_args(listening.at(Orb::builder(), port)).build()?;
+    let builder = listening.at(Orb::builder(), port);
+    let orb = with_args(builder.listen_late()).build()?;
     let served = oxorb_ifr::serve(&orb, repository)?;
     let root = served.reference();
     if let Some(file) = ior_file {

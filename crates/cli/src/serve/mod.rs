@@ -85,7 +85,8 @@ pub(crate) fn run(args: Args) -> Done {
         false => args.host.clone(),
     };
     let orb = Orb::builder().listen(&format!("iiop://{host}:{}", args.port));
-    let orb = with_args(orb).build()?;
+    // Listen only when the object exists: until then, clients must fail to connect and not receive OBJECT_NOT_EXIST.
+    let orb = with_args(orb.listen_late()).build()?;
     let (interface, source) = types(&args, &orb)?;
     source.register_values(&orb);
     let known = Known { source: &source, orb: &orb, defaults: args.defaults };

@@ -53,9 +53,22 @@ pub(super) struct Arrival<'p> {
     pub(super) job: usize,
 }
 
+/// End of the thread that executes a time-released work, and that waits for its calls and direct pushes.
+#[derive(Clone, Copy)]
+pub(super) struct ThreadEnd {
+    /// The time-released job.
+    pub(super) root: usize,
+    /// Last job that the thread waits for.
+    pub(super) last: usize,
+    /// Time that the answers of the last pushes take after the end of that job.
+    pub(super) returning: Nanos,
+}
+
 /// All jobs; parents come before their children.
 pub(super) struct Jobs<'p> {
     pub(super) jobs: Vec<Job<'p>>,
+    /// Ends of the threads of all time-released jobs.
+    pub(super) ends: Vec<ThreadEnd>,
     /// Arrivals at all ports.
     pub(super) arrivals: Vec<Arrival<'p>>,
     pub(super) nodes: Vec<&'p str>,
@@ -98,6 +111,7 @@ struct Maker<'p> {
     /// Ports that each work uses, and whether they are event sources; only connected ones, events first.
     used: HashMap<*const Work, Rc<[(&'p str, bool)]>>,
     jobs: Vec<Job<'p>>,
+    ends: Vec<ThreadEnd>,
     arrivals: Vec<Arrival<'p>>,
     /// Ports on the path from the root to the present job.
     path: Vec<End<'p>>,
@@ -135,6 +149,7 @@ impl<'p> Jobs<'p> {
             nodes,
             used: HashMap::new(),
             jobs: Vec::new(),
+            ends: Vec::new(),
             arrivals: Vec::new(),
             path: Vec::new(),
             last: None,
@@ -195,6 +210,7 @@ impl<'p> Jobs<'p> {
             true => Err(maker.findings),
             false => Ok(Jobs {
                 jobs: maker.jobs,
+                ends: maker.ends,
                 arrivals: maker.arrivals,
                 nodes: maker.nodes,
                 findings: maker.findings,
@@ -249,7 +265,10 @@ impl<'p> Maker<'p> {
 
     fn root(&mut self, at: usize, attachment: &'p Attachment, work: &'p Work, period: Nanos) {
         (self.last, self.calls, self.returning) = (None, 0, 0);
-        self.job(at, attachment, work, None, period, 0);
+        let root = self.job(at, attachment, work, None, period, 0);
+        let end = root.zip(self.last);
+        let returning = self.returning;
+        self.ends.extend(end.map(|(root, last)| ThreadEnd { root, last, returning }));
     }
 
     /// Reports once that a limit is reached, after which nothing more is followed.

@@ -8,7 +8,8 @@
 //! job that takes longer than its period, nor for the jobs of the same transaction that this job may delay. Jobs of
 //! equal priority wait for each other. Events are sent at the end of the work that emits them. A direct push blocks its
 //! sender until the consumer is done, so that the next push follows the whole path of the previous one; a push through
-//! a channel does not block.
+//! a channel does not block. If the thread that releases a chain may still be blocked at the next release, no job of the
+//! chain has a bound.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -240,13 +241,14 @@ pub(super) fn analyse(jobs: &Jobs<'_>) -> Timing {
         response: Some(job.jitter.saturating_add(job.wcet)),
     };
     let mut states: Vec<State> = all.iter().map(start).collect();
+    let mut is_late = vec![false; all.len()];
     let mut verdicts: Vec<Option<(TaskSet, Verdict)>> = vec![None; all.len()];
     for round in 0..=MOST_ROUNDS {
         let before = states.clone();
         for (at, job) in all.iter().enumerate() {
             // Parents precede their children, so that a change propagates to all descendants in one round.
             let released = |at: usize, states: &[State]| match all[at].parent {
-                None => Some(all[at].jitter),
+                None => Some(all[at].jitter).filter(|_| !is_late[at]),
                 Some(parent) => Some(states[parent].response?.saturating_add(all[at].delay)),
             };
             let caller = job.parent.filter(|_| job.is_call);
@@ -274,6 +276,7 @@ pub(super) fn analyse(jobs: &Jobs<'_>) -> Timing {
             verdicts[at] = verdict;
         }
         overrun(all, &segments, &shape, &mut states);
+        late(jobs, &shape, &mut is_late, &mut states);
         if states == before {
             break;
         }
@@ -296,6 +299,20 @@ fn overrun(all: &[Job<'_>], segments: &[Segment], shape: &Shape, states: &mut [S
         if most.get(&(shape.root[at], job.node)).is_some_and(|late| segments[at].priority <= *late)
         {
             states[at].response = None;
+        }
+    }
+}
+
+/// Marks as unbounded all jobs of a chain whose thread may be busy at the next release. The thread waits for its calls
+/// and direct pushes, so that the release is then late or lost. `is_late` contains the time-released jobs of such chains.
+fn late(jobs: &Jobs<'_>, shape: &Shape, is_late: &mut [bool], states: &mut [State]) {
+    for end in &jobs.ends {
+        let ended = states[end.last].response.map(|ended| ended.saturating_add(end.returning));
+        is_late[end.root] |= ended.is_none_or(|ended| ended > jobs.jobs[end.root].period);
+    }
+    for (at, state) in states.iter_mut().enumerate() {
+        if is_late[shape.root[at]] {
+            (state.arrival, state.response) = (None, None);
         }
     }
 }

@@ -491,9 +491,9 @@ fn an_overrun_of_its_own_chain_delays_a_job() {
         &["rate".into(), "logger".into()],
         "[[connection]]\nname = \"c\"\nEventPublisher = \"rate.pulse\"\nEventConsumer = \"logger.update\"\n",
     );
-    let rt = |low: i16, high: i16, wcet: &str| {
+    let rt = |low: i16, high: i16, wcet: &str, events: &str| {
         let rest = format!(
-            "[[instance]]\nname = \"rate\"\npolicySet = \"p{low}\"\ncriticality = \"HIGH\"\n\
+            "[[instance]]\nname = \"rate\"\npolicySet = \"p{low}\"\ncriticality = \"HIGH\"\nevents = {events:?}\n\
              work = [{{ wcet = \"1 ms\", period = \"20 ms\" }}]\n\
              [[instance]]\nname = \"logger\"\npolicySet = \"p{high}\"\ncriticality = \"LOW\"\n\
              work = [{{ port = \"update\", wcet = \"{wcet}\" }}]\n"
@@ -502,17 +502,22 @@ fn an_overrun_of_its_own_chain_delays_a_job() {
     };
     // The logger takes 30 ms in a period of 20 ms, and is more urgent than the next release of the work that triggers
     // it.
-    let report = plain(&two, &rt(10, 20, "30 ms"));
-    assert!(!report.is_good(), "{}", told(&report));
-    assert_eq!(response(&report, "rate"), None);
-    // A less urgent logger delays nothing.
-    let report = plain(&two, &rt(20, 10, "30 ms"));
+    for events in ["direct", "channel"] {
+        let report = plain(&two, &rt(10, 20, "30 ms", events));
+        assert!(!report.is_good(), "{}", told(&report));
+        assert_eq!(response(&report, "rate"), None, "{events}");
+        // A logger that is in time delays nothing.
+        let report = plain(&two, &rt(10, 20, "10 ms", events));
+        assert_eq!(response(&report, "rate"), Some(1_000_000), "{events}");
+    }
+    // A less urgent logger delays nothing, unless the thread that pushes waits for it.
+    let report = plain(&two, &rt(20, 10, "30 ms", "channel"));
     assert!(report.is_good(), "{}", told(&report));
     assert_eq!(response(&report, "rate"), Some(1_000_000));
     assert_eq!(response(&report, "logger.update"), None);
-    // A logger that is in time delays nothing either.
-    let report = plain(&two, &rt(10, 20, "10 ms"));
-    assert_eq!(response(&report, "rate"), Some(1_000_000));
+    let report = plain(&two, &rt(20, 10, "30 ms", "direct"));
+    assert!(!report.is_good(), "{}", told(&report));
+    assert_eq!(response(&report, "rate"), None);
 }
 
 /// Returns the report on a row of instances, each of which calls the next one `calls` times.

@@ -221,7 +221,7 @@ fn events_arrive_as_late_as_their_messages() {
     let plan = plan.replacen("node = \"n\"", "node = \"m\"", 1);
     let delayed = |delay: &str| {
         let rest = format!(
-            "[[instance]]\nname = \"source\"\nwork = [{{ wcet = \"1 ms\", period = \"50 ms\" }}]\n\
+            "[[instance]]\nname = \"source\"\nevents = \"channel\"\nwork = [{{ wcet = \"1 ms\", period = \"50 ms\" }}]\n\
              [[instance]]\nname = \"sink\"\n\
              work = [{{ port = \"update\", wcet = \"1 ms\", mostRate = \"10 ms\", burst = 1, beyond = \"refuse\" }}]\n\
              [[connection]]\nname = \"c\"\ndelay = \"{delay}\"\n"

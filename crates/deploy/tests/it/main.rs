@@ -9,3 +9,4 @@ mod inlined;
 mod lossless;
 mod packages;
 mod seeds;
+mod simulated;

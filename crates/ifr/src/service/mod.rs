@@ -43,7 +43,8 @@ struct Active {
 
 /// Serves a repository with an ORB: activates an object for each entry, binds the repository to the key
 /// `InterfaceRepository`, and makes it the initial reference of this name, so that `_interface` also works for the
-/// objects of this ORB.
+/// objects of this ORB. Use the ORB's `listen_late`, so that no client gets OBJECT_NOT_EXIST before the repository is
+/// served.
 ///
 /// # Errors
 /// [`Error::Poa`] if the ORB already serves a repository, or was shut down.
@@ -56,6 +57,10 @@ pub fn serve(orb: &Orb, repository: Repository) -> Result<Served, Error> {
     };
     let poa = orb.root_poa().create_poa(POA_NAME, policies)?;
     poa.manager().hold_requests(false)?;
+    // Bind the key before the first activation, with which the ORB may begin to listen: early requests then wait until
+    // the POA manager is activated.
+    let root = repository.entry(Repository::ROOT).key.as_str();
+    poa.bind_name_to_id(INITIAL_NAME, ObjectId::from(root));
     let mut active = HashMap::new();
     let references = exchange(&poa, &mut active, repository)?;
     let root = references[Repository::ROOT.0].unchecked_narrow();

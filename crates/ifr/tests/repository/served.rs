@@ -1,11 +1,14 @@
 //! The objects, over the wire.
 
+use std::fmt::Write as _;
+use std::time::Duration;
+
 use oxorb::values::{TcKind, TypeCode};
 use oxorb::{Interface as _, ObjectRef, Orb, SystemExceptionKind};
-use oxorb_ifr::client;
 use oxorb_ifr::corba::*;
+use oxorb_ifr::{Repository, client};
 
-use super::{Served, radar};
+use super::{Folder, Served, radar};
 
 const STATION: &str = "IDL:example.com/radar/Station:1.0";
 
@@ -216,4 +219,39 @@ fn objects_know_their_interface() {
     let minor = oxorb::minor::intf_repos::NOT_AVAILABLE;
     assert_eq!((unknown.kind, unknown.minor), (SystemExceptionKind::IntfRepos, minor));
     alone.shutdown(true).unwrap();
+}
+
+#[test]
+fn an_early_client_is_not_told_that_the_repository_is_gone() {
+    let _watchdog = oxorb_testkit::watchdog(Duration::from_secs(120));
+    let folder = Folder::new("early");
+    let mut text = String::new();
+    for number in 0..300 {
+        let _ = write!(text, "interface I{number} {{ void f(); }};");
+    }
+    let port = oxorb_testkit::net::free_port();
+    let url = format!("corbaloc::127.0.0.1:{port}/InterfaceRepository");
+    for _ in 0..5 {
+        let repository = Repository::new(&[folder.unit("a.idl", &text)]).unwrap();
+        std::thread::scope(|scope| {
+            let early = scope.spawn(|| {
+                let client = Orb::builder().build().unwrap();
+                let root = client.string_to_object(&url).unwrap();
+                let first = loop {
+                    match root.non_existent() {
+                        // The server does not listen yet.
+                        Err(_) => std::thread::yield_now(),
+                        Ok(gone) => break gone,
+                    }
+                };
+                let _ = client.shutdown(true);
+                first
+            });
+            let endpoint = format!("iiop://127.0.0.1:{port}");
+            let server = Orb::builder().listen(&endpoint).listen_late().build().unwrap();
+            let _served = oxorb_ifr::serve(&server, repository).unwrap();
+            assert!(!early.join().unwrap(), "told that there is no repository");
+            server.shutdown(true).unwrap();
+        });
+    }
 }

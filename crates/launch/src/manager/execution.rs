@@ -118,6 +118,12 @@ impl ExecutionManager {
             ..Policies::default()
         };
         let own = root.create_poa(EXECUTION_MANAGER, policies)?;
+        // Bind the keys before the first activation, with which the ORB may begin to listen: early requests then wait
+        // until the POA manager is activated.
+        own.manager().hold_requests(false)?;
+        for key in [EXECUTION_MANAGER, REPOSITORY_MANAGER, TARGET_MANAGER] {
+            own.bind_name_to_id(key, ObjectId::from(key));
+        }
         let poa = own.create_poa("plans", Policies::default())?;
         poa.manager().activate()?;
         let inner = Arc::new(Inner {
@@ -129,12 +135,10 @@ impl ExecutionManager {
             removed: Condvar::new(),
         });
         let id = ObjectId::from(EXECUTION_MANAGER);
-        own.bind_name_to_id(EXECUTION_MANAGER, id.clone());
         let reference = own.activate_with_id(id, Servant(Arc::clone(&inner)))?;
         // Serve DAnCE's other managers even without packages and resources, so that their clients receive an exception
         // that explains what is missing.
         let id = ObjectId::from(REPOSITORY_MANAGER);
-        own.bind_name_to_id(REPOSITORY_MANAGER, id.clone());
         let packages = RepositoryManager::new(
             inner.settings.packages.clone(),
             inner.observer.clone(),
@@ -142,7 +146,6 @@ impl ExecutionManager {
         );
         own.activate_with_id::<ox::RepositoryManagerRef, _>(id, packages)?;
         let id = ObjectId::from(TARGET_MANAGER);
-        own.bind_name_to_id(TARGET_MANAGER, id.clone());
         own.activate_with_id::<d::TargetManagerRef, _>(id, TargetManager)?;
         own.manager().activate()?;
         Ok(ExecutionManager { inner, reference })

@@ -46,5 +46,5 @@ pub use settings::{Artifacts, ExecutionSettings, NodeSettings, ProcessOutput, Re
 pub use target::TARGET_MANAGER;
 pub use trouble::Trouble;
 
-pub(crate) use program::{Locations, is_remote, managed_arguments};
+pub(crate) use program::{Locations, managed_arguments, missing};
 pub(crate) use property::text as property_text;

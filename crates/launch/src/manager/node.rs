@@ -95,6 +95,11 @@ impl NodeManager {
             ..Policies::default()
         };
         let own = root.create_poa(&key, policies)?;
+        // Bind the key before the first activation, with which the ORB may begin to listen: early requests then wait
+        // until the POA manager is activated.
+        own.manager().hold_requests(false)?;
+        let id = ObjectId::from(key.as_str());
+        own.bind_name_to_id(&key, id.clone());
         let poa = own.create_poa("plans", Policies::default())?;
         poa.manager().activate()?;
         let arrivals = Arc::new(Arrivals::default());
@@ -112,8 +117,6 @@ impl NodeManager {
             plans: Mutex::default(),
             changed: Condvar::new(),
         });
-        let id = ObjectId::from(key.as_str());
-        own.bind_name_to_id(&key, id.clone());
         let servant = Servant(Arc::clone(&inner));
         let reference: d::NodeManagerRef = own.activate_with_id(id, servant)?;
         own.manager().activate()?;

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,25 +38,15 @@ impl Program {
         fetching: &mut Fetching,
     ) -> Result<Program, Trouble> {
         let locations = Locations::of(part);
-        let mut found: Option<(&Instance, &str)> = None;
+        let mut common = None;
         for instance in &part.instance {
-            found = Some(locations.shared(found, instance)?);
+            locations.share(&mut common, instance)?;
         }
-        let Some((instance, location)) = found else {
+        let Some(Used { instance, locations, .. }) = common else {
             return Err(Trouble::new("", "a process without instances"));
         };
-        let refuse = |reason: String| Trouble::new(&instance.name, reason);
-        let fetched = match Remote::parse(location) {
-            Some(remote) => {
-                let remote = remote.and_then(|remote| fetching.file(location, &remote));
-                Some(remote.map_err(|reason| refuse(format!("its artifact {reason}")))?)
-            }
-            None => None,
-        };
-        let path = match &fetched {
-            Some(fetched) => fetched.path().to_owned(),
-            None => settings.artifacts.find(location).map_err(refuse)?,
-        };
+        let (path, fetched) = find(&locations, &settings.artifacts, fetching)
+            .map_err(|reason| Trouble::new(&instance.name, reason))?;
         let mut arguments = command_line(part)?;
         arguments.extend(settings.arguments.iter().cloned());
         if path.extension().is_none_or(|extension| extension != "so") {
@@ -76,6 +67,81 @@ impl Program {
     }
 }
 
+/// Finds or fetches the file at the first usable location of an artifact.
+fn find(
+    locations: &[&str],
+    artifacts: &Artifacts,
+    fetching: &mut Fetching,
+) -> Result<(PathBuf, Option<Arc<Fetched>>), String> {
+    let mut reasons = Vec::new();
+    for (at, &location) in locations.iter().enumerate() {
+        let untried = locations.len() - at;
+        let found = match Remote::parse(location) {
+            None => artifacts.find(location).map(|path| (path, None)),
+            Some(remote) => remote
+                .and_then(|remote| fetching.file(location, &remote, untried))
+                .map(|fetched| (fetched.path().to_owned(), Some(fetched)))
+                .map_err(of_artifact),
+        };
+        match found {
+            Ok(found) => return Ok(found),
+            Err(reason) => reasons.push(reason),
+        }
+    }
+    Err(all_of(&reasons))
+}
+
+/// Returns why none of the locations of an artifact is a file that a node manager on this machine would start. Returns
+/// `None` if one of them is, or if nodes fetch one of them.
+pub(crate) fn missing(artifacts: &Artifacts, locations: &[&str]) -> Option<String> {
+    let mut reasons = Vec::new();
+    for location in locations {
+        match Remote::parse(location) {
+            Some(Ok(_)) => return None,
+            Some(Err(why)) => reasons.push(of_artifact(why)),
+            None => reasons.push(artifacts.find(location).err()?),
+        }
+    }
+    Some(all_of(&reasons))
+}
+
+/// Returns an error for a location whose syntax no node manager accepts.
+fn check(location: &str) -> Result<(), String> {
+    match Remote::parse(location) {
+        Some(remote) => remote.map(drop).map_err(of_artifact),
+        None => on_this_machine(location).map(drop),
+    }
+}
+
+/// Returns the sentence about a location of an artifact.
+fn of_artifact(reason: String) -> String {
+    format!("its artifact {reason}")
+}
+
+/// Returns one reason for all locations of an artifact, each of which failed.
+fn all_of(reasons: &[String]) -> String {
+    if let [reason] = reasons {
+        return reason.clone();
+    }
+    let mut text = format!("none of the {} locations of its artifact can be used", reasons.len());
+    for (at, reason) in reasons.iter().enumerate() {
+        let separator = if at == 0 { ':' } else { ';' };
+        let _ = write!(text, "{separator} ({}) {reason}", at + 1);
+    }
+    text
+}
+
+/// Maximum number of locations of an artifact. They are tried one after the other.
+const MOST_LOCATIONS: usize = 16;
+
+/// An artifact and an instance of it.
+pub(crate) struct Used<'p> {
+    pub(crate) artifact: &'p Artifact,
+    pub(crate) instance: &'p Instance,
+    /// Alternative locations in the order of the plan. At least one of them is valid.
+    pub(crate) locations: Vec<&'p str>,
+}
+
 /// Locations of the artifacts of a plan, by implementation. Creating this table takes time linear in the size of the
 /// plan.
 pub(crate) struct Locations<'p> {
@@ -91,8 +157,8 @@ impl<'p> Locations<'p> {
         }
     }
 
-    /// Returns the distinct artifacts of a plan's instances. Each comes with its location and an instance that uses it.
-    pub(crate) fn used(&self, plan: &'p Plan) -> Vec<(&'p Artifact, &'p Instance, &'p str)> {
+    /// Returns the distinct artifacts of a plan's instances, each with an instance that uses it.
+    pub(crate) fn used(&self, plan: &'p Plan) -> Vec<Used<'p>> {
         let mut seen = HashSet::new();
         let mut used = Vec::new();
         for instance in &plan.instance {
@@ -101,40 +167,52 @@ impl<'p> Locations<'p> {
             let Some(artifact) = first.and_then(|to| self.artifacts.get(&*to.id)) else {
                 continue;
             };
-            // Skip an artifact without a location, which other checks report.
-            if seen.insert(&*artifact.id.0)
-                && let Ok(location) = self.location(instance)
-            {
-                used.push((*artifact, instance, location));
+            // Skip an artifact without a valid location, which other checks report.
+            if seen.insert(&*artifact.id.0) {
+                used.extend(self.artifact(instance));
             }
         }
         used
     }
 
-    /// Returns an instance and the location of its artifact. It is an error if the location differs from that of
-    /// `other`, an instance of the same process.
-    pub(crate) fn shared(
+    /// Adds an instance to a process. `common` contains the locations that the artifacts of all instances of the
+    /// process have in common.
+    ///
+    /// # Errors
+    /// The instance has no artifact with a valid location, or its artifact has none of these locations. `common` is then
+    /// unchanged.
+    pub(crate) fn share(
         &self,
-        other: Option<(&Instance, &str)>,
+        common: &mut Option<Used<'p>>,
         instance: &'p Instance,
-    ) -> Result<(&'p Instance, &'p str), LaunchError> {
-        let location = self.location(instance)?;
-        match other {
-            Some((first, other)) if other != location => {
-                let what = format!(
-                    "instance {:?} shares a process with {:?}, but their artifacts are two executables, {location:?} \
-                     and {other:?}",
-                    instance.name, first.name
-                );
-                let error = LaunchError::new(&instance.name, instance.place, what);
-                Err(error.cure("separate them with a localityConstraint DifferentProcess"))
-            }
-            _ => Ok((instance, location)),
+    ) -> Result<(), LaunchError> {
+        let own = self.artifact(instance)?;
+        let Some(known) = common else {
+            *common = Some(own);
+            return Ok(());
+        };
+        if std::ptr::eq(known.artifact, own.artifact) {
+            return Ok(());
         }
+        let shared = known.locations.iter().filter(|one| own.locations.contains(one));
+        let shared: Vec<&str> = shared.copied().collect();
+        if shared.is_empty() {
+            let what = format!(
+                "instance {:?} shares a process with {:?}, but their artifacts are two executables, {} and {}",
+                instance.name,
+                known.instance.name,
+                listed(&own.locations),
+                listed(&known.locations)
+            );
+            let error = LaunchError::new(&instance.name, instance.place, what);
+            return Err(error.cure("separate them with a localityConstraint DifferentProcess"));
+        }
+        known.locations = shared;
+        Ok(())
     }
 
-    /// Returns the location of the first artifact of an instance's implementation.
-    fn location(&self, instance: &Instance) -> Result<&'p str, LaunchError> {
+    /// Returns the first artifact of an instance's implementation.
+    fn artifact(&self, instance: &'p Instance) -> Result<Used<'p>, LaunchError> {
         let wrong = |place: Place, what: String| LaunchError::new(&instance.name, place, what);
         let Some(implementation) = self.implementations.get(&*instance.implementation.id) else {
             let what =
@@ -149,23 +227,37 @@ impl<'p> Locations<'p> {
             let error = wrong(implementation.place, what);
             return Err(error.cure("add the executable into which it is linked as an artifact"));
         };
-        let Some(artifact) = self.artifacts.get(&*artifact.id) else {
+        let Some(artifact) = self.artifacts.get(&*artifact.id).copied() else {
             let what = format!("artifact {:?} is not in the plan", artifact.id);
             return Err(wrong(implementation.place, what));
         };
-        let mut locations = artifact.location.iter().map(|location| location.trim());
-        let location = locations.find(|location| !location.is_empty()).ok_or_else(|| {
-            wrong(artifact.place, format!("artifact {:?} has no location", artifact.name))
-        })?;
-        let checked = match Remote::parse(location) {
-            Some(remote) => remote.map(drop).map_err(|why| format!("its artifact {why}")),
-            None => on_this_machine(location).map(drop),
-        };
-        match checked {
-            Ok(()) => Ok(location),
-            Err(reason) => Err(wrong(artifact.place, reason)),
+        let locations = artifact.location.iter().map(|location| location.trim());
+        let locations: Vec<&str> = locations.filter(|location| !location.is_empty()).collect();
+        if locations.is_empty() {
+            let what = format!("artifact {:?} has no location", artifact.name);
+            return Err(wrong(artifact.place, what));
+        }
+        let count = locations.len();
+        if count > MOST_LOCATIONS {
+            let what = format!(
+                "artifact {:?} has {count} locations, but the limit is {MOST_LOCATIONS}",
+                artifact.name
+            );
+            return Err(wrong(artifact.place, what));
+        }
+        let reasons: Vec<String> =
+            locations.iter().filter_map(|location| check(location).err()).collect();
+        match reasons.len() < count {
+            true => Ok(Used { artifact, instance, locations }),
+            false => Err(wrong(artifact.place, all_of(&reasons))),
         }
     }
+}
+
+/// Returns locations as alternatives in a sentence.
+fn listed(locations: &[&str]) -> String {
+    let quoted: Vec<String> = locations.iter().map(|location| format!("{location:?}")).collect();
+    quoted.join(" or ")
 }
 
 /// Returns the path that a location denotes on the node's machine; see [`Remote::parse`] for others.
@@ -178,11 +270,6 @@ fn on_this_machine(location: &str) -> Result<Cow<'_, str>, String> {
         },
         _ => Ok(location.into()),
     }
-}
-
-/// Reports whether a location denotes a file of another machine.
-pub(crate) fn is_remote(location: &str) -> bool {
-    Remote::parse(location).is_some()
 }
 
 /// Returns the arguments for processes that the real-time resources of a plan contain.
@@ -435,7 +522,70 @@ mod tests {
         let told = at("http://example/p");
         assert!(told.contains("needs a checksum"), "{told}");
         let told = at("https://example/p");
-        assert!(told.contains("no manager fetches files by https:"), "{told}");
+        assert!(told.contains("--fetch-from URL"), "{told}");
+        let told = at("ftp://example/p");
+        assert!(told.contains("no manager fetches files by ftp:"), "{told}");
+    }
+
+    /// Returns a plan whose two artifacts have these locations.
+    fn plan_at(locations: [&[&str]; 2], text: &str) -> Plan {
+        let mut plan = plan(text);
+        assert_eq!(plan.artifact.len(), locations.len());
+        for (artifact, locations) in plan.artifact.iter_mut().zip(locations) {
+            artifact.location = locations.iter().map(|&location| location.to_owned()).collect();
+        }
+        plan
+    }
+
+    #[test]
+    fn locations_of_an_artifact_are_tried_in_their_order() {
+        let settings =
+            NodeSettings { artifacts: Artifacts::Anywhere(".".into()), ..NodeSettings::default() };
+        let found = |locations: &[&str]| {
+            let plan = plan_at([locations; 2], PLAN);
+            let (_, process) = by_process(&by_node(&plan)[0].1).remove(0);
+            program(&process, &settings).map(|program| program.path)
+        };
+        let shell = std::fs::canonicalize("/bin/sh").unwrap();
+        let other = std::fs::canonicalize("/bin/ls").unwrap();
+        assert_eq!(found(&["/bin/sh", "/bin/ls"]).as_ref(), Ok(&shell));
+        assert_eq!(found(&["/bin/ls", "/bin/sh"]).as_ref(), Ok(&other));
+        let before = ["", "/nonexistent/p", "ftp://h/p", "http://127.0.0.1/p"];
+        assert_eq!(found(&[&before[..], &["/bin/sh"]].concat()).as_ref(), Ok(&shell));
+        let told = found(&before).unwrap_err().to_string();
+        for wanted in [
+            "none of the 3 locations of its artifact can be used: (1) ",
+            "\"/nonexistent/p\"",
+            "; (2) its artifact \"ftp://h/p\": no manager fetches files by ftp:",
+            "; (3) its artifact \"http://127.0.0.1/p\" is on another machine",
+        ] {
+            assert!(told.contains(wanted), "{wanted}: {told}");
+        }
+        let told = found(&["file:", "ftp://h/p"]).unwrap_err().to_string();
+        assert!(told.contains("(1) its artifact is at \"file:\""), "{told}");
+        let many = vec!["/bin/sh"; MOST_LOCATIONS + 1];
+        let told = found(&many).unwrap_err().to_string();
+        assert!(told.contains("has 17 locations, but the limit is 16"), "{told}");
+        assert_eq!(found(&many[1..]).as_ref(), Ok(&shell));
+    }
+
+    #[test]
+    fn instances_of_a_process_are_run_by_a_location_that_all_have() {
+        let text =
+            PLAN.replace("constrainedInstance = [\"c1\"]", "constrainedInstance = [\"c1\", \"p\"]");
+        let settings =
+            NodeSettings { artifacts: Artifacts::Anywhere(".".into()), ..NodeSettings::default() };
+        let found = |locations| {
+            let parts = by_node(&plan_at(locations, &text));
+            let (_, process) = &by_process(&parts[0].1)[0];
+            program(process, &settings).map(|program| program.path)
+        };
+        let shell = std::fs::canonicalize("/bin/sh").unwrap();
+        let common = found([&["/bin/ls", "/nonexistent/p", "/bin/sh"], &["/bin/sh", "/bin/true"]]);
+        assert_eq!(common.as_ref(), Ok(&shell));
+        let told = found([&["/bin/ls", "/bin/sh"], &["/bin/true"]]).unwrap_err().to_string();
+        assert!(told.contains("\"/bin/ls\" or \"/bin/sh\""), "{told}");
+        assert!(told.contains("DifferentProcess"), "{told}");
     }
 
     #[test]

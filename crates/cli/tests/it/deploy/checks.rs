@@ -192,7 +192,7 @@ fn a_check_finds_what_launching_refuses() {
 
     for (wrong, wanted) in [
         (whole.replace("bin/x", "http://host/x"), "artifact \"http://host/x\": a file that is fetched"),
-        (whole.replace("bin/x", "https://host/x"), "no manager fetches files by https:"),
+        (whole.replace("bin/x", "ftp://host/x"), "no manager fetches files by ftp:"),
         (
             whole.replace("node = \"n\"\n", "node = \"n\"\nconfigProperty = { ComponentIOR = \"x.ior\" }\n"),
             "but processes under node managers do not write files; remove it",

@@ -2,6 +2,7 @@
 
 mod checks;
 mod engines;
+mod https;
 mod packages;
 mod repository;
 

@@ -8,10 +8,11 @@ use serde_json::Value;
 use crate::common::Folder;
 use crate::launch::{bad, good, serve};
 
-const COCKPIT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/tests/packages/cockpit");
+pub(super) const COCKPIT: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/tests/packages/cockpit");
 
 /// Returns the arguments of a command about the packages of a manager.
-fn repository<'a>(at: &'a str, args: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn repository<'a>(at: &'a str, args: &[&'a str]) -> Vec<&'a str> {
     [&["deploy", "repository"][..], args, &["--at", at]].concat()
 }
 

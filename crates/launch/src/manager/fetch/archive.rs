@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use oxorb_core::Interface as _;
+use oxorb_core::{Interface as _, request_is_cancelled};
 use oxorb_object::SystemExceptionKind;
 
-use super::{Limit, left};
+use super::{ABANDONED, Limit, left};
 use crate::idl::ox_deployment as ox;
 use crate::idl::ox_deployment::repository_manager::ReadArchiveError;
 
@@ -13,8 +13,8 @@ use crate::idl::ox_deployment::repository_manager::ReadArchiveError;
 /// is read within `timeout`.
 ///
 /// # Errors
-/// The repository does not answer in time, is none of OxORB, or has no such package; the limit; or the package was
-/// replaced meanwhile.
+/// The repository does not answer in time, is none of OxORB, or has no such package; the limit; the package was replaced
+/// meanwhile; or this thread serves a request whose client no longer waits.
 pub fn read_archive(
     repository: &ox::RepositoryManagerRef,
     package: &str,
@@ -36,6 +36,9 @@ pub(super) fn read(
 ) -> Result<Vec<u8>, String> {
     let (mut octets, mut version) = (Vec::new(), String::new());
     loop {
+        if request_is_cancelled() {
+            return Err(ABANDONED.to_owned());
+        }
         let repository = repository.with_timeout(left(end)?);
         let read = repository.read_archive(package, &version, octets.len() as u64);
         let part = read.map_err(|error| match error {

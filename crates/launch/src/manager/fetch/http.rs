@@ -3,12 +3,13 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, IoSlice, Read};
 use std::time::{Duration, Instant};
 
+use oxorb_core::{Orb, request_is_cancelled};
 use oxorb_http::{AnswerError, Head};
-use oxorb_transport::Link;
 use oxorb_transport::tcp::{self, Tcp};
+use oxorb_transport::{Address, Link};
 
 use super::location::HttpUrl;
-use super::{Limit, left};
+use super::{ABANDONED, LOOK, Limit, left};
 
 /// Maximum number of octets of a text of the server in an error.
 const MOST_TEXT: usize = 200;
@@ -16,14 +17,18 @@ const MOST_TEXT: usize = 200;
 /// Maximum number of octets that are read at once.
 const PART: usize = 64 << 10;
 
-/// Gets the file at a URL. Follows no redirections.
+/// Gets the file at a URL. Follows no redirections. `https:` uses the certificates and trusted authorities of `orb`.
 ///
 /// # Errors
-/// The server cannot be reached, or does not answer with the whole file before `end`; the file exceeds the limit.
-pub(super) fn get(url: &HttpUrl<'_>, limit: &Limit, end: Instant) -> Result<Vec<u8>, String> {
-    let address = tcp::address(url.host, url.port);
-    let link = oxorb_transport::connect(&Tcp, &address, left(end)?);
-    let link = link.map_err(|error| error.to_string())?;
+/// The server cannot be reached, or does not answer with the whole file before `end`; the file exceeds the limit; the
+/// client of the request that this thread serves no longer waits; or `orb` cannot use TLS.
+pub(super) fn get(
+    url: &HttpUrl<'_>,
+    orb: &Orb,
+    limit: &Limit,
+    end: Instant,
+) -> Result<Vec<u8>, String> {
+    let link = connect(url, orb, end)?;
     let path = match url.path.starts_with('/') {
         true => url.path.to_owned(),
         false => format!("/{}", url.path),
@@ -36,28 +41,65 @@ pub(super) fn get(url: &HttpUrl<'_>, limit: &Limit, end: Instant) -> Result<Vec<
     );
     link.set_write_timeout(Some(left(end)?)).map_err(told)?;
     link.write(&mut [IoSlice::new(head.as_bytes())]).map_err(|failure| told(failure.error))?;
-    let incoming = Incoming { link: &*link, end, part: Vec::new() };
+    let incoming = Incoming { link: &*link, end, look: Instant::now() + LOOK, part: Vec::new() };
     receive(BufReader::with_capacity(PART, incoming), limit)
 }
 
-/// Octets that arrive until a time.
+/// Connects to the server of a URL until a time.
+fn connect(url: &HttpUrl<'_>, orb: &Orb, end: Instant) -> Result<Box<dyn Link>, String> {
+    let address = tcp::address(url.host, url.port);
+    let link = match url.is_protected {
+        false => oxorb_transport::connect(&Tcp, &address, left(end)?),
+        true => {
+            let tls = orb.options().protocols.named("iiops").ok_or(NO_TLS)?.transport();
+            tls.ready().map_err(|why| format!("https: is not configured: {why}"))?;
+            let address = Address::new(tls.scheme(), address.place());
+            oxorb_transport::connect(tls, &address, left(end)?)
+        }
+    };
+    link.map_err(|error| error.to_string())
+}
+
+/// Error for `https:` in a program without TLS.
+const NO_TLS: &str = "this program contains no TLS, which https: needs: build oxorb with the feature tls, or use http: \
+                      with a checksum";
+
+/// Octets that arrive until a time, as long as a client waits for them.
 struct Incoming<'l> {
     link: &'l dyn Link,
     end: Instant,
+    /// Time of the next check whether the client still waits.
+    look: Instant,
     part: Vec<u8>,
 }
 
 impl Read for Incoming<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let left = self.end.saturating_duration_since(Instant::now());
-        if left == Duration::ZERO {
-            return Err(ErrorKind::TimedOut.into());
+        loop {
+            let now = Instant::now();
+            let left = self.end.saturating_duration_since(now);
+            if left == Duration::ZERO {
+                return Err(ErrorKind::TimedOut.into());
+            }
+            if now >= self.look {
+                if request_is_cancelled() {
+                    return Err(io::Error::other(ABANDONED));
+                }
+                self.look = now + LOOK;
+            }
+            self.link.set_read_timeout(Some(left.min(LOOK)))?;
+            self.part.clear();
+            match self.link.read(&mut self.part, into.len()) {
+                Ok(count) => {
+                    into[..count].copy_from_slice(&self.part[..count]);
+                    return Ok(count);
+                }
+                Err(error) => match error.kind() {
+                    ErrorKind::TimedOut | ErrorKind::WouldBlock => {}
+                    _ => return Err(error),
+                },
+            }
         }
-        self.link.set_read_timeout(Some(left))?;
-        self.part.clear();
-        let count = self.link.read(&mut self.part, into.len())?;
-        into[..count].copy_from_slice(&self.part[..count]);
-        Ok(count)
     }
 }
 

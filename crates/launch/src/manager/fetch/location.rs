@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! http://HOST:PORT/PATH#sha256=DIGITS
+//! https://HOST:PORT/PATH#sha256=DIGITS
 //! corbaloc::HOST:PORT/RepositoryManager#PACKAGE/PATH#sha256=DIGITS
 //! ```
 
@@ -44,9 +45,11 @@ pub(super) enum Server<'l> {
     },
 }
 
-/// URL with the scheme `http`.
+/// URL with the scheme `http` or `https`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HttpUrl<'l> {
+    /// Whether the scheme is `https`.
+    pub(super) is_protected: bool,
     /// Host and port for the header `Host`.
     pub(super) authority: &'l str,
     /// Name, or address without brackets.
@@ -67,7 +70,7 @@ impl<'l> Remote<'l> {
         let scheme = scheme.to_ascii_lowercase();
         match scheme.as_str() {
             "file" => return None,
-            "http" | "corbaloc" => {}
+            "http" | "https" | "corbaloc" => {}
             _ if rest.starts_with("//") => {}
             _ => return None,
         }
@@ -77,11 +80,11 @@ impl<'l> Remote<'l> {
             return Some(Err(why));
         }
         let remote = match scheme.as_str() {
-            "http" => Remote::http(location),
+            "http" | "https" => Remote::http(location),
             "corbaloc" => Remote::repository(location),
             _ => Err(format!(
                 "no manager fetches files by {scheme}:; specify the path of a file of the manager's machine, an http: \
-                 URL, or the corbaloc: URL of a repository"
+                 or https: URL, or the corbaloc: URL of a repository"
             )),
         };
         Some(remote.map_err(|why| format!("{location:?}: {why}")))
@@ -93,10 +96,10 @@ impl<'l> Remote<'l> {
         if url.path.is_empty() || url.path.ends_with('/') {
             return Err("the URL names no file: its path is empty or ends with /".to_owned());
         }
-        if checksum.is_none() && !url.is_loopback() {
+        if checksum.is_none() && !url.is_protected && !url.is_loopback() {
             return Err(format!(
                 "a file that is fetched over a network by http: needs a checksum, because others can replace it on the \
-                 way: append {CHECKSUM} and the 64 digits that sha256sum prints"
+                 way: append {CHECKSUM} and the 64 digits that sha256sum prints, or use https:"
             ));
         }
         Ok(Remote { text, server: Server::Http(url), checksum })
@@ -147,8 +150,12 @@ impl<'l> Remote<'l> {
 impl<'l> HttpUrl<'l> {
     /// Parses a URL. Its path may be empty.
     fn parse(text: &'l str) -> Result<HttpUrl<'l>, String> {
-        let rest = text.split_once(':').and_then(|(_, rest)| rest.strip_prefix("//"));
-        let rest = rest.ok_or("an http: URL must have the form http://HOST:PORT/PATH")?;
+        let (scheme, rest) = text.split_once(':').unwrap_or(("http", ""));
+        let is_protected = scheme.eq_ignore_ascii_case("https");
+        let rest = rest.strip_prefix("//").ok_or_else(|| {
+            let scheme = if is_protected { "https" } else { "http" };
+            format!("an {scheme}: URL must have the form {scheme}://HOST:PORT/PATH")
+        })?;
         if rest.contains('#') || !rest.bytes().all(|octet| octet.is_ascii_graphic()) {
             return Err(format!(
                 "a URL can contain only printable characters of ASCII, and a # only before the checksum \
@@ -162,7 +169,7 @@ impl<'l> HttpUrl<'l> {
                 let port = digits.parse::<u16>().ok().filter(|port| is_number && *port > 0);
                 (host, port.ok_or_else(|| format!("{digits:?} is not a port"))?)
             }
-            _ => (authority, 80),
+            _ => (authority, if is_protected { 443 } else { 80 }),
         };
         let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let is_valid = match inner {
@@ -178,7 +185,7 @@ impl<'l> HttpUrl<'l> {
         if leads_up(path) {
             return Err("the path has a segment . or .., or encodes one or a slash".to_owned());
         }
-        Ok(HttpUrl { authority, host: inner.unwrap_or(host), port, path })
+        Ok(HttpUrl { is_protected, authority, host: inner.unwrap_or(host), port, path })
     }
 
     /// Reports whether the host is this one, so that no network carries the file.
@@ -231,7 +238,8 @@ fn checked_corbaloc(url: &str) -> Result<(), String> {
 /// let archives: FetchSource = "http://10.0.0.9:8000/archives/".parse()?;
 /// assert_eq!(archives.to_string(), "http://10.0.0.9:8000/archives/");
 /// "corbaloc::10.0.0.7:2810/RepositoryManager".parse::<FetchSource>()?;
-/// assert!("https://10.0.0.9/".parse::<FetchSource>().is_err());
+/// "https://archives.example/".parse::<FetchSource>()?;
+/// assert!("ftp://10.0.0.9/".parse::<FetchSource>().is_err());
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,11 +252,13 @@ impl FetchSource {
         match &remote.server {
             Server::Repository { url, .. } => self.0 == *url,
             Server::Http(wanted) => {
-                let is_http = self.0.get(..5).is_some_and(|it| it.eq_ignore_ascii_case("http:"));
+                let scheme = self.0.split_once(':').map_or("", |(scheme, _)| scheme);
+                let is_http = ["http", "https"].iter().any(|it| scheme.eq_ignore_ascii_case(it));
                 let own = HttpUrl::parse(&self.0).ok().filter(|_| is_http);
                 own.is_some_and(|own| {
                     let rest = wanted.path.strip_prefix(own.path.trim_end_matches('/'));
                     own.host.eq_ignore_ascii_case(wanted.host)
+                        && own.is_protected == wanted.is_protected
                         && own.port == wanted.port
                         && rest.is_some_and(|rest| rest.starts_with('/'))
                 })
@@ -264,13 +274,15 @@ impl FromStr for FetchSource {
         let text = text.trim();
         let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
         let checked = match scheme.as_deref() {
-            Some("http") => HttpUrl::parse(text).and_then(|url| match url.path.contains('?') {
-                true => Err("the URL of a folder cannot have a query".to_owned()),
-                false => Ok(()),
-            }),
+            Some("http" | "https") => {
+                HttpUrl::parse(text).and_then(|url| match url.path.contains('?') {
+                    true => Err("the URL of a folder cannot have a query".to_owned()),
+                    false => Ok(()),
+                })
+            }
             Some("corbaloc") => checked_corbaloc(text),
-            _ => Err("files are fetched from folders of HTTP servers (http://HOST:PORT/FOLDER) and from repositories \
-                      (corbaloc::HOST:PORT/RepositoryManager)"
+            _ => Err("files are fetched from folders of HTTP servers (http://HOST:PORT/FOLDER, \
+                      https://HOST:PORT/FOLDER) and from repositories (corbaloc::HOST:PORT/RepositoryManager)"
                 .to_owned()),
         };
         checked.map_err(|why| format!("{text:?}: {why}"))?;
@@ -343,8 +355,26 @@ mod tests {
         let told = wrong("http://10.0.0.9/gps");
         assert!(told.starts_with("\"http://10.0.0.9/gps\": "), "{told}");
         assert!(told.contains("needs a checksum"), "{told}");
-        for location in ["http://127.0.0.1/gps", "http://localhost:80/gps", "http://[::1]/gps"] {
+        for location in [
+            "http://127.0.0.1/gps",
+            "http://localhost:80/gps",
+            "http://[::1]/gps",
+            "https://10.0.0.9/gps",
+        ] {
             assert!(Remote::parse(location).unwrap().is_ok(), "{location}");
+        }
+    }
+
+    #[test]
+    fn the_scheme_tells_the_port_and_the_protection() {
+        for (location, wanted) in [
+            ("http://localhost/gps", (false, 80)),
+            ("HTTPS://h/gps", (true, 443)),
+            ("https://h:8443/gps", (true, 8443)),
+        ] {
+            let remote = Remote::parse(location).unwrap().unwrap();
+            let Server::Http(url) = &remote.server else { panic!("{remote:?}") };
+            assert_eq!((url.is_protected, url.port), wanted, "{location}");
         }
     }
 
@@ -352,7 +382,7 @@ mod tests {
     fn mistakes_in_locations_are_explained() {
         let good = format!("#sha256={DIGITS}");
         for (location, why) in [
-            (format!("https://h/gps{good}"), "no manager fetches files by https:"),
+            (format!("https:/h/gps{good}"), "https://HOST:PORT/PATH"),
             (format!("ftp://h/gps{good}"), "no manager fetches files by ftp:"),
             (format!("http://h/{good}"), "names no file"),
             (format!("http://h{good}"), "names no file"),
@@ -393,17 +423,24 @@ mod tests {
         for source in ["http://h", "http://H/", "HTTP://h:80/a", "http://h/a/"] {
             assert!(permits(source, &file), "{source}");
         }
-        for source in
-            ["http://h:8000/", "http://g/", "http://h/b", "http://h/a/gps", "http://h/a/g"]
-        {
+        for source in [
+            "http://h:8000/",
+            "http://g/",
+            "http://h/b",
+            "http://h/a/gps",
+            "http://h/a/g",
+            "https://h:80/",
+        ] {
             assert!(!permits(source, &file), "{source}");
         }
+        assert!(permits("https://h/a", "https://h:443/a/gps"));
+        assert!(!permits("http://h:443/a", "https://h/a/gps"));
         let own = "corbaloc::h:2810/RepositoryManager";
         assert!(permits(own, &format!("{own}#gps/bin/gps")));
         assert!(!permits(own, "corbaloc::h/RepositoryManager#gps/bin/gps"));
         assert!(!permits(own, &file));
         assert!(!permits("http://h/", &format!("{own}#gps/bin/gps")));
-        for wrong in ["", "h", "/srv", "https://h/", "http://h/?a", "corbaloc:", "corbaname::h#x"] {
+        for wrong in ["", "h", "/srv", "ftp://h/", "https://h/?a", "corbaloc:", "corbaname::h#x"] {
             assert!(wrong.parse::<FetchSource>().is_err(), "{wrong}");
         }
     }

@@ -13,7 +13,7 @@ mod store;
 
 use std::time::{Duration, Instant};
 
-use oxorb_core::{Interface as _, Orb};
+use oxorb_core::{Interface as _, Orb, request_is_cancelled};
 use oxorb_deploy::{Archive, ArchiveLimits};
 
 pub use archive::read_archive;
@@ -22,11 +22,18 @@ pub(super) use location::{MOST_LOCATION, Remote};
 pub use store::{FetchSettings, FetchedArtifacts};
 pub(super) use store::{Fetched, Fetching};
 
+use super::together::{Gate, Pass};
 use location::Server;
 use sha256::Digest;
 
 /// Error for a fetch that takes too long.
 const LATE: &str = "the file did not arrive in time";
+
+/// Error for a fetch whose client no longer waits.
+const ABANDONED: &str = "the client that needs the file no longer waits for it";
+
+/// Time between two checks whether a client still waits.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Maximum size of a file.
 pub(super) struct Limit {
@@ -55,7 +62,7 @@ pub(super) struct Fetch<'f> {
     pub(super) from: &'f [FetchSource],
     /// Names of the setting and of the option that list the permitted servers.
     pub(super) permission: &'static str,
-    /// ORB that calls repositories.
+    /// ORB that calls repositories, and whose certificates `https:` uses.
     pub(super) orb: &'f Orb,
     pub(super) limit: Limit,
     /// Time at which the fetch is abandoned.
@@ -83,12 +90,12 @@ impl Fetch<'_> {
     /// archive of the package.
     ///
     /// # Errors
-    /// The location, and why the file is not fetched: its server is not permitted or does not hand it out, a limit, or
-    /// another checksum.
+    /// The location, and why the file is not fetched: its server is not permitted or does not hand it out, a limit,
+    /// another checksum, or a client that no longer waits.
     pub(super) fn file(&self, remote: &Remote<'_>) -> Result<Vec<u8>, String> {
         permit(self.from, self.permission, remote)?;
         let content = match &remote.server {
-            Server::Http(url) => http::get(url, &self.limit, self.end),
+            Server::Http(url) => http::get(url, self.orb, &self.limit, self.end),
             Server::Repository { url, package, path } => self.packaged(url, package, *path),
         };
         let content = content.and_then(|content| match (remote.checksum, Digest::of(&content)) {
@@ -115,6 +122,20 @@ impl Fetch<'_> {
         let file = Archive::read_file(&octets, path, &limits);
         let file = file.map_err(|error| error.to_string().replace('\n', "; "))?;
         file.ok_or_else(|| format!("the package {package:?} has no file {path:?}"))
+    }
+}
+
+/// Waits until no other fetch is in a gate. Returns `None` at `end`, or soon after the client of the request that this
+/// thread serves has stopped waiting.
+pub(super) fn pass(gate: &Gate, end: Instant) -> Option<Pass<'_>> {
+    loop {
+        let left = left(end).ok()?;
+        if let Some(pass) = gate.pass(left.min(LOOK)) {
+            return Some(pass);
+        }
+        if request_is_cancelled() {
+            return None;
+        }
     }
 }
 

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb_core::Orb;
 use oxorb_core::lock::Mutex;
+use oxorb_core::{Orb, request_is_cancelled};
 
 use super::location::{FetchSource, Remote};
 use super::sha256::Digest;
-use super::{Fetch, LATE, Limit, left, permit};
+use super::{ABANDONED, Fetch, LATE, Limit, pass, permit};
 use crate::manager::owned::claim;
 use crate::manager::settings::NodeSettings;
 use crate::manager::together::Gate;
@@ -160,7 +160,7 @@ impl FetchedArtifacts {
                 remote.text
             )
         };
-        let _pass = left(end).ok().and_then(|left| self.gate.pass(left)).ok_or_else(waiting)?;
+        let _pass = pass(&self.gate, end).ok_or_else(waiting)?;
         let used = self.files.lock().octets;
         let (file, rest) =
             (self.settings.max_file_octets, self.settings.max_octets.saturating_sub(used));
@@ -247,12 +247,13 @@ fn clear(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Files that are fetched for one plan. Each location is fetched once.
+/// Files that are fetched for one plan. Each location is tried once.
 pub(in crate::manager) struct Fetching {
     store: Option<Arc<FetchedArtifacts>>,
     orb: Orb,
     end: Instant,
-    known: HashMap<String, Arc<Fetched>>,
+    /// Files and reasons of failures by location.
+    tried: HashMap<String, Result<Arc<Fetched>, String>>,
 }
 
 impl Fetching {
@@ -261,14 +262,17 @@ impl Fetching {
         let limit = store.as_ref().map_or(Duration::ZERO, |store| store.settings.timeout);
         let now = Instant::now();
         let end = now.checked_add(limit).unwrap_or(now);
-        Fetching { store, orb, end, known: HashMap::new() }
+        Fetching { store, orb, end, tried: HashMap::new() }
     }
 
-    /// Returns the file at a location.
+    /// Returns the file at a location. The artifact has this number of untried locations, including this one. Each of
+    /// them gets an equal part of the time that is left for the plan, so that a server that does not answer leaves time
+    /// for the others.
     pub(in crate::manager) fn file(
         &mut self,
         location: &str,
         remote: &Remote<'_>,
+        untried: usize,
     ) -> Result<Arc<Fetched>, String> {
         if remote.is_archive() {
             return Err(format!(
@@ -281,13 +285,23 @@ impl Fetching {
                  --fetch-from URL (NodeSettings::fetched), or copy the file to the node, and specify its path"
             ));
         };
-        if let Some(known) = self.known.get(location) {
-            return Ok(Arc::clone(known));
+        if let Some(known) = self.tried.get(location) {
+            return known.clone();
         }
-        let fetched = store.get(remote, &self.orb, self.end)?;
-        self.known.insert(location.to_owned(), Arc::clone(&fetched));
-        Ok(fetched)
+        if request_is_cancelled() {
+            return Err(format!("{location:?} is not fetched: {ABANDONED}"));
+        }
+        let end = part_of(Instant::now(), self.end, untried);
+        let fetched = store.get(remote, &self.orb, end);
+        self.tried.insert(location.to_owned(), fetched.clone());
+        fetched
     }
+}
+
+/// Returns the end of the first of `count` equal parts of the time from `now` to `end`.
+fn part_of(now: Instant, end: Instant, count: usize) -> Instant {
+    let count = u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    now + end.saturating_duration_since(now) / count
 }
 
 #[cfg(test)]
@@ -366,6 +380,16 @@ mod tests {
         assert!(told.contains("--fetch-from"), "{told}");
         let told = get("a", Digest::of(b"")).unwrap_err();
         assert!(told.contains("because other files are being fetched"), "{told}");
+    }
+
+    #[test]
+    fn each_location_gets_an_equal_part_of_the_time() {
+        let now = Instant::now();
+        let end = now + Duration::from_secs(12);
+        for (count, seconds) in [(0, 12), (1, 12), (3, 4)] {
+            assert_eq!(part_of(now, end, count), now + Duration::from_secs(seconds), "{count}");
+        }
+        assert_eq!(part_of(end, now, 2), end, "no time is left");
     }
 
     #[test]

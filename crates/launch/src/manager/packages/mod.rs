@@ -18,7 +18,7 @@ use oxorb_core::lock::Mutex;
 use oxorb_deploy::Archive;
 use oxorb_sys::descriptor::open_regular;
 
-use super::fetch::{Fetch, Limit, Remote, permit};
+use super::fetch::{Fetch, Limit, Remote, pass, permit};
 use super::owned::{claim, owned_folder};
 use super::package_name::{file_name, name_of};
 use super::together::Gate;
@@ -174,11 +174,11 @@ impl Repository {
         self.admit(name, replace)?;
         let permission = "RepositorySettings::urls, --install-url";
         permit(&self.settings.urls, permission, remote)?;
-        let limit = self.settings.fetch_timeout;
         let late = || "other archives are being fetched; try again later".to_owned();
         let now = Instant::now();
+        let end = now.checked_add(self.settings.fetch_timeout).unwrap_or(now);
         // One archive at a time is in memory, until it is kept.
-        let _pass = self.fetches.pass(limit).ok_or_else(late)?;
+        let _pass = pass(&self.fetches, end).ok_or_else(late)?;
         let fetch = Fetch {
             from: &self.settings.urls,
             permission,
@@ -187,7 +187,7 @@ impl Repository {
                 octets: self.settings.max_package_octets,
                 name: "RepositorySettings::max_package_octets, --max-package-octets",
             },
-            end: now.checked_add(limit).unwrap_or(now),
+            end,
         };
         let octets = fetch.file(remote)?;
         let _work = self.work.lock();

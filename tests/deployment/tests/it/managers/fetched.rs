@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oxorb::Interface as _;
 use oxorb::deployment::idl::deployment::repository_manager as exceptions;
 use oxorb::deployment::idl::ox_deployment::RepositoryManagerRef;
 use oxorb::deployment::idl::ox_deployment::repository_manager::ReadArchiveError;
@@ -16,6 +15,7 @@ use oxorb::deployment::{
     Artifacts, ExecutionSettings, FetchSettings, FetchedArtifacts, NodeSettings,
     REPOSITORY_MANAGER, Repository, RepositorySettings, artifact_location, read_archive,
 };
+use oxorb::{Interface as _, Orb};
 use oxorb_deploy::Archive;
 use oxorb_deploy::plan::Plan;
 use oxorb_testkit::watchdog;
@@ -142,7 +142,7 @@ fn what_cannot_be_fetched_is_refused_with_its_location() {
         (format!("{url}/files/../p"), "a segment . or .."),
         (format!("{url}/files/p#sha256={zeros}"), "but the location states 0000"),
         (format!("{url}/files/endless"), "more than 50 octets, the limit (FetchSettings::max_file"),
-        (format!("https://127.0.0.1/files/p#sha256={zeros}"), "no manager fetches files by https:"),
+        (format!("ftp://127.0.0.1/files/p#sha256={zeros}"), "no manager fetches files by ftp:"),
         ("corbaloc::127.0.0.1:9/RepositoryManager#p/p".to_owned(), "is not permitted here"),
     ] {
         let refused = scene.plans.launch(&plan_at(&location)).unwrap_err().to_string();
@@ -166,6 +166,37 @@ fn a_server_that_does_not_send_the_whole_file_is_left_in_time() {
     let location = format!("{url}/files/endless");
     let refused = scene.plans.launch(&plan_at(&location)).unwrap_err().to_string();
     assert!(refused.contains("the file did not arrive in time"), "{refused}");
+}
+
+#[test]
+fn the_next_location_is_tried_if_one_does_not_hand_out_the_file() {
+    let _guard = watchdog(LONG * 4);
+    let program = fs::read(env!("CARGO_BIN_EXE_station")).unwrap();
+    let url = http("station", program);
+    let folder = Folder::new("fetched-alternatives");
+    let settings = folder.node(&[&url], |settings| settings.timeout = LONG);
+    let scene = Scene::with(&["north"], &settings, execution_settings());
+    let mut plan = plan_at(&format!("{url}/files/endless"));
+    let missing = (2..16).map(|number| format!("{url}/files/missing-{number}"));
+    plan.artifact[0].location.extend(missing);
+    let refused = scene.plans.launch(&plan).unwrap_err().to_string();
+    for wanted in [
+        "none of the 15 locations of its artifact can be used: (1) its artifact".to_owned(),
+        format!("\"{url}/files/endless\" cannot be fetched: the file did not arrive in time; (2) "),
+        format!(
+            "; (15) its artifact \"{url}/files/missing-15\" cannot be fetched: the server answered 404"
+        ),
+    ] {
+        assert!(refused.contains(&wanted), "{wanted}: {refused}");
+    }
+    // The endless answer used a part of the time only.
+    plan.artifact[0].location.push(format!("{url}/files/station"));
+    let launched = scene.plans.launch(&plan).unwrap();
+    let status = launched.manager.status().unwrap();
+    assert!(all_run(&status), "{status:#?}");
+    scene.plans.stop(&launched).unwrap();
+    drop(scene);
+    folder.wait_until_empty();
 }
 
 /// Returns an archive of a package with the executable `gps`.
@@ -249,10 +280,45 @@ fn a_package_is_installed_from_a_server_and_read_by_planner_and_node() {
     let refused = second.plans.launch(&plan_at(&format!("{own}#gps/none"))).unwrap_err();
     assert!(refused.to_string().contains("has no file \"none\""), "{refused}");
 
+    // Files of two servers are alternatives, too.
+    let location = artifact_location(&own, "gps", "gps", b"#!/bin/sh\nexit 7\n");
+    let mut plan = plan_at(&format!("{own}#gps/none"));
+    plan.artifact[0].location.push(location);
+    let failed = second.plans.launch(&plan).unwrap_err().to_string();
+    assert!(failed.contains("before it called back"), "{failed}");
+
     // Another repository copies the package.
     let copies = Folder::new("fetched-copies");
     let (third, copy) = with_packages(&copies, &own, &[], &node_settings());
     copy.install_package("copy", &format!("{own}#gps"), false).unwrap();
     assert_eq!(read_archive(&copy, "copy", u64::MAX, LONG).unwrap(), octets);
     drop((first, second, third));
+}
+
+#[test]
+fn a_fetch_ends_when_its_client_leaves() {
+    let _guard = watchdog(LONG * 4);
+    // The server sends a part of the file, and no more.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let packages = Folder::new("fetched-abandoned");
+    let (scene, repository) = with_packages(&packages, &url, &[], &node_settings());
+    let address = repository.reference().to_corbaloc().unwrap();
+    let client = Orb::builder().build().unwrap();
+    let remote: RepositoryManagerRef = client.resolve(&address).unwrap();
+    let remote = remote.with_timeout(Duration::from_secs(2));
+    let location = format!("{url}/files/gps.cpk");
+    thread::scope(|scope| {
+        let call = scope.spawn(|| remote.install_package("gps", &location, false));
+        let (stream, _) = listener.accept().unwrap();
+        let mut lines = BufReader::new(&stream).lines();
+        while !lines.next().unwrap().unwrap().is_empty() {}
+        (&stream).write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nx").unwrap();
+        // The call ends by its own time limit, with which the client cancels it. That of the manager is longer.
+        call.join().unwrap().unwrap_err();
+        stream.set_read_timeout(Some(LONG)).unwrap();
+        assert_eq!((&stream).read(&mut [0]).unwrap(), 0, "the manager closes the connection");
+    });
+    client.shutdown(true).unwrap();
+    drop(scene);
 }

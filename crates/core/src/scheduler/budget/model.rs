@@ -8,7 +8,7 @@ use shuttle::thread;
 
 use super::account::Account;
 use super::bucket::Bucket;
-use super::desk::take_requests;
+use super::taking::take_requests;
 use super::ledger::Bundle;
 use super::rule::{Budget, BudgetOf};
 use super::slot::BudgetSlot;

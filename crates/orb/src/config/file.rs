@@ -116,7 +116,8 @@ impl Configuration {
         })
     }
 
-    /// Reads a file with only the table `[access]`, whose rules are about requests of HTTP: a rule may have the condition
+    /// Reads a file with only the table `[access]`, whose rules are about requests of HTTP: a rule may have the
+    /// condition
     /// `token`, and no `limit`. For gateways, which evaluate the rules by [`AccessRules::decide`].
     ///
     /// # Errors

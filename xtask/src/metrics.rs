@@ -74,6 +74,11 @@ fn name(crates: &Path, file: &Path) -> String {
     name.to_string_lossy().replace('\\', "/")
 }
 
+/// Returns the number of lines of each function of a file, without tests and comments.
+pub(crate) fn lengths(text: &str) -> Result<Vec<usize>, String> {
+    Ok(functions(text)?.iter().map(|function| function.lines).collect())
+}
+
 fn functions(text: &str) -> Result<Vec<Function>, String> {
     let file = syn::parse_file(text).map_err(|error| error.to_string())?;
     Ok(complexity::functions(&file, text))

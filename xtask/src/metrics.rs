@@ -14,7 +14,7 @@ use report::Report;
 const USAGE: &str = "Usage: cargo xtask metrics [--format table|json] [--write]\n\n  \
     Counts lines, functions and cyclomatic complexity of each task of the ORB.\n\n  \
     --format  table (the default) or json, on standard output\n  \
-    --write   docs/experiments/metrics.md anew";
+    --write   writes docs/experiments/metrics.md";
 
 /// Page written by `--write`.
 const PAGE: &str = "docs/experiments/metrics.md";
@@ -56,8 +56,7 @@ fn measure(workspace: &Path) -> Result<Report, String> {
     let mut report = Report::default();
     let crates = workspace.join("crates");
     for file in sources(&crates)? {
-        let name = file.strip_prefix(&crates).expect("found there");
-        let name = name.to_string_lossy().replace('\\', "/");
+        let name = name(&crates, &file);
         let Some(task) = tasks::of(&name) else {
             continue;
         };
@@ -67,6 +66,17 @@ fn measure(workspace: &Path) -> Result<Report, String> {
         report.add(task, &name, functions);
     }
     Ok(report)
+}
+
+/// Returns the path of a source file below the folder of crates, with slashes.
+fn name(crates: &Path, file: &Path) -> String {
+    let name = file.strip_prefix(crates).expect("the file was found in this folder");
+    name.to_string_lossy().replace('\\', "/")
+}
+
+/// Returns the number of lines of each function of a file, without tests and comments.
+pub(crate) fn lengths(text: &str) -> Result<Vec<usize>, String> {
+    Ok(functions(text)?.iter().map(|function| function.lines).collect())
 }
 
 fn functions(text: &str) -> Result<Vec<Function>, String> {
@@ -93,6 +103,13 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_place_of_a_task_has_files() {
+        let crates = crate::workspace::folder().join("crates");
+        let names = sources(&crates).unwrap().into_iter().map(|file| name(&crates, &file));
+        assert_eq!(tasks::stale(&names.collect::<Vec<_>>()), Vec::<&str>::new());
+    }
 
     #[test]
     fn every_task_has_functions_and_the_page_has_every_task() {

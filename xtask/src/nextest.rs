@@ -33,7 +33,8 @@ pub(crate) fn run_by(profile: &str, more: &[String]) -> Command {
         .args(more)
         .current_dir(workspace::folder())
         .stdin(Stdio::null());
-    // Cargo passes them to xtask. Build scripts of dependencies depend on them, and would run again with this package's.
+    // Cargo passes them to xtask. Build scripts of dependencies depend on them, and would run again with this
+    // package's.
     let of_package = |name: &OsStr| {
         let name = name.to_string_lossy();
         ["CARGO_MANIFEST_", "CARGO_PKG_", "CARGO_BIN_"].iter().any(|of| name.starts_with(of))

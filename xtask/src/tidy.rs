@@ -7,7 +7,7 @@
 //! | at most one public type of each name in a crate | [`homonyms`] |
 //! | targets of the links of pages | [`links`] |
 //! | required fields of every manifest | [`manifest`] |
-//! | beginnings of summaries in doc comments | [`prose`] |
+//! | beginnings of summaries in doc comments, phrases in pages | [`prose`] |
 //! | permitted references between parts of `core` | [`sides`] |
 //! | permitted places of unsafe code, and its prohibition elsewhere | [`safety`] |
 //! | contents and length of files | [`text`] |
@@ -30,6 +30,9 @@ use std::path::Path;
 use std::process::Command;
 
 use cargo_metadata::MetadataCommand;
+
+pub(crate) use self::cycles::largest_cycles;
+pub(crate) use self::prose::count_summaries;
 
 /// Checks the whole work tree. Warnings are printed, errors fail.
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
@@ -101,6 +104,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
             findings.extend(links::check(workspace, &file, &text));
             findings.extend(safety::check_file(&file, &text));
             findings.extend(errors::check_file(&file, &text));
+            findings.extend(prose::check_phrases(&file, &text));
         }
     }
     findings.sort_by(|a, b| (!a.is_error, &a.file, a.line).cmp(&(!b.is_error, &b.file, b.line)));
@@ -108,7 +112,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
 }
 
 /// Returns every file that is committed or about to be.
-fn files(workspace: &Path) -> Result<Vec<String>, String> {
+pub(crate) fn files(workspace: &Path) -> Result<Vec<String>, String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])
         .current_dir(workspace)

@@ -244,7 +244,7 @@ impl Report {
             plot::Panel::lines(of, Axis::log(of), Axis::log("nanoseconds"), lines)
         };
         let title = format!("{}: from octets to upcall", self.machine);
-        Drawing { title, across: 4, panels: self.panels.iter().map(panel).collect() }
+        Drawing { title, across: 2, panels: self.panels.iter().map(panel).collect() }
     }
 }
 

@@ -124,6 +124,8 @@ enum Command {
     Http(http::Options),
     /// Count locks, allocations and system calls of a request in each architecture, compared with omniORB (E2, E3)
     Whitebox(whitebox::Options),
+    /// Draw files of `--plot` again, from the data in them
+    Redraw(plot::redraw::Options),
     /// One side of a measured pair; started by oxbench itself
     #[command(subcommand, hide = true)]
     Peer(peers::Side),
@@ -159,6 +161,7 @@ fn main() -> ExitCode {
         Command::Gateway(options) => gateway::run(&options),
         Command::Http(options) => http::run(&options),
         Command::Whitebox(options) => whitebox::run(&options),
+        Command::Redraw(options) => plot::redraw::run(&options),
         Command::Peer(side) => peers::play(&side),
     };
     match outcome {

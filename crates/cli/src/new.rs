@@ -10,7 +10,8 @@ use oxorb_terminal::output::{Done, because, print};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  \
     oxorb new hello\n  \
-    oxorb new plant --template lanes\n  \
+    oxorb new plant --template rt\n  \
+    oxorb new cockpit --template component\n  \
     oxorb new radar --oxorb ../oxorb")]
 pub(crate) struct Args {
     /// Folder to create for the project; its name becomes that of the package
@@ -30,8 +31,15 @@ enum Template {
     /// A server with one object, and a client
     #[default]
     Hello,
-    /// A server with two lanes of different priorities, and a client that times urgent calls
+    /// A server with two lanes of different priorities, and a client that times urgent calls; also named rt
+    #[value(alias = "rt")]
     Lanes,
+    /// A server with one object
+    Server,
+    /// A client
+    Client,
+    /// Three components, and a plan that deploys them on two nodes
+    Component,
 }
 
 /// Example of the repository as a template.
@@ -40,16 +48,22 @@ struct Files {
     package: &'static str,
     programs: &'static str,
     texts: &'static [(&'static str, &'static str)],
+    /// Features of `oxorb` that the project needs.
+    features: &'static [&'static str],
+    /// Command of cargo that the project is tried with first.
+    first: &'static str,
 }
 
-/// Lists the files of an example by their paths in it. `templates` has links to them: cargo follows them when it packs the
-/// command.
+/// Lists the files of an example by their paths in it. `templates` has links to them: cargo follows them when it packs
+/// the command.
 macro_rules! files {
-    ($name:literal: $($path:literal),*) => {
+    ($name:literal, $features:expr, $first:literal: $($path:literal),*) => {
         Files {
             package: concat!("oxorb-example-", $name),
             programs: concat!($name, "-"),
             texts: &[$(($path, include_str!(concat!("../templates/", $name, "/", $path)))),*],
+            features: &$features,
+            first: $first,
         }
     };
 }
@@ -58,10 +72,22 @@ impl Template {
     fn files(self) -> Files {
         match self {
             Template::Hello => files!(
-                "hello": "build.rs", "idl/hello.idl", "src/bin/client.rs", "src/bin/server.rs", "README.md"
+                "hello", [], "run --bin server":
+                "build.rs", "idl/hello.idl", "src/bin/client.rs", "src/bin/server.rs", "README.md"
             ),
             Template::Lanes => files!(
-                "lanes": "build.rs", "idl/plant.idl", "src/bin/client.rs", "src/bin/server.rs", "README.md"
+                "lanes", [], "run --bin server":
+                "build.rs", "idl/plant.idl", "src/bin/client.rs", "src/bin/server.rs", "README.md"
+            ),
+            Template::Server => files!(
+                "server", [], "run": "build.rs", "idl/hello.idl", "src/main.rs", "README.md"
+            ),
+            Template::Client => files!(
+                "client", [], "build": "build.rs", "idl/hello.idl", "src/main.rs", "README.md"
+            ),
+            Template::Component => files!(
+                "two-nodes", ["deployment"], "build":
+                "build.rs", "idl/avionics.idl", "src/main.rs", "plan.toml", "rt.toml", "README.md"
             ),
         }
     }
@@ -76,16 +102,18 @@ pub(crate) fn run(args: Args) -> Done {
         return Err(because(format!("{} already exists", folder.display())));
     }
     let checkout = checkout(args.oxorb)?;
-    let Files { package, programs, texts } = args.template.files();
-    write(folder, "Cargo.toml", &manifest(&name, checkout.as_deref()))?;
+    let Files { package, programs, texts, features, first } = args.template.files();
+    write(folder, "Cargo.toml", &manifest(&name, checkout.as_deref(), features))?;
     write(folder, ".gitignore", "/target\n")?;
     for (path, text) in texts {
         let text = text.replace(&format!(" -p {package}"), "");
-        write(folder, path, &text.replace(&format!("--bin {programs}"), "--bin "))?;
+        let text = text.replace(&format!("--bin {programs}"), "--bin ");
+        // The executable that a plan names.
+        let text = text.replace("location = \"two-nodes\"", &format!("location = \"{name}\""));
+        write(folder, path, &text)?;
     }
     print(format!(
-        "{} was created. Its README describes how to run it:\n  cd {} && cargo run --bin server\n",
-        name,
+        "{name} was created. Its README describes how to run it:\n  cd {} && cargo {first}\n",
         folder.display()
     ))
 }
@@ -121,12 +149,18 @@ fn checkout(asked: Option<PathBuf>) -> Result<Option<PathBuf>, oxorb_terminal::o
     }
 }
 
-fn manifest(name: &str, checkout: Option<&Path>) -> String {
-    let from = |member: &str| match checkout {
-        None => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
-        Some(folder) => {
-            let path = folder.join("crates").join(member).display().to_string();
-            format!("{{ path = {path:?} }}")
+fn manifest(name: &str, checkout: Option<&Path>, features: &[&str]) -> String {
+    let from = |member: &str, features: &[&str]| {
+        let place = match checkout {
+            None => format!("version = {:?}", env!("CARGO_PKG_VERSION")),
+            Some(folder) => {
+                let path = folder.join("crates").join(member).display().to_string();
+                format!("path = {path:?}")
+            }
+        };
+        match features {
+            [] => format!("{{ {place} }}"),
+            features => format!("{{ {place}, features = {features:?} }}"),
         }
     };
     format!(
@@ -134,8 +168,8 @@ fn manifest(name: &str, checkout: Option<&Path>) -> String {
          [dependencies]\noxorb = {}\n\n\
          [build-dependencies]\noxorb-idlgen = {}\n\n\
          # Not part of any enclosing workspace.\n[workspace]\n",
-        from("orb"),
-        from("idlgen")
+        from("orb", features),
+        from("idlgen", &[])
     )
 }
 

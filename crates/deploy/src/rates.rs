@@ -33,8 +33,8 @@ pub struct EnforcedRate {
 /// without a port. Takes time linear in the instance and its works.
 ///
 /// # Errors
-/// A finding in the real-time resources: work that is refused beyond a rate that it does not have, or a source or port with
-/// several rates.
+/// A finding in the real-time resources: work that is refused beyond a rate that it does not have, or a source or port
+/// with several rates.
 pub fn enforced_rates(
     instance: &Instance,
     attachment: &Attachment,
@@ -82,8 +82,8 @@ fn no_burst(instance: &Instance, work: &Work) -> Result<(), Finding> {
     Err(wrong(work, what, "remove it, or add mostRate and beyond = \"refuse\" to work at a port"))
 }
 
-/// Returns the rates of the sources of work without a port: in each period as many events as `emits` lists, from the release of
-/// the work to its deadline.
+/// Returns the rates of the sources of work without a port: in each period as many events as `emits` lists, from the
+/// release of the work to its deadline.
 fn of_sources(
     instance: &Instance,
     work: &Work,

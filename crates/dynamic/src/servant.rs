@@ -108,9 +108,9 @@ impl<S: DynamicServant> Servant for Adapter<S> {
 /// count their requests: `ended` is called once, before the answer is sent, and receives `false` if the answer is a
 /// system exception. This includes the exception that replaces results or a user exception that cannot be encoded.
 ///
-/// Later changes of the answer are not reported: an interceptor may replace a user exception, and an answer that exceeds
-/// the limit of outgoing messages is replaced with a system exception. If an interceptor replaces results, they are not
-/// encoded, and `ended` receives `false` after the answer was sent.
+/// Later changes of the answer are not reported: an interceptor may replace a user exception, and an answer that
+/// exceeds the limit of outgoing messages is replaced with a system exception. If an interceptor replaces results, they
+/// are not encoded, and `ended` receives `false` after the answer was sent.
 pub fn serve(
     mut upcall: Upcall<'_>,
     signature: &Signature,
@@ -212,8 +212,8 @@ fn write_answer(
     }
 }
 
-/// User exception that calls `ended` when it is encoded for the first time. If there are interceptors, it is encoded for
-/// them first, and again for the client.
+/// User exception that calls `ended` when it is encoded for the first time. If there are interceptors, it is encoded
+/// for them first, and again for the client.
 struct ReportedException<'x, F> {
     exception: &'x Exception,
     ended: Cell<Option<F>>,

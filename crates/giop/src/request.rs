@@ -287,7 +287,8 @@ pub fn begin_request(e: &mut Encoder<'_>, version: Version, header: &RequestHead
     }
 }
 
-/// Moves the arguments of a Request of GIOP 1.0 or 1.1, which [`begin_request`] has just started, to an offset that equals
+/// Moves the arguments of a Request of GIOP 1.0 or 1.1, which [`begin_request`] has just started, to an offset that
+/// equals
 /// `at` modulo eight. The zeros in front of them are the `requesting_principal`, which servers skip.
 ///
 /// A gateway copies encoded arguments of unknown types behind the header, so they need the alignment that they had in

@@ -38,7 +38,7 @@
 //! protected = true                    # over TLS only
 //!
 //! [[access.rule]]
-//! limit = "10.0.0.0/8"                # allows so many requests of each client
+//! limit = "10.0.0.0/8"                # limits the requests of each client
 //! requests = 100                      # in a second
 //! burst = 20                          # at once
 //! ```

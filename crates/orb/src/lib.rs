@@ -1,36 +1,70 @@
 //! OxORB: a real-time CORBA ORB.
 //!
-//! Write the interface in IDL, let [`oxorb_idlgen`] turn it into Rust in
-//! `build.rs`, implement the generated trait, and serve it:
+//! A program consists of an interface in IDL, a build script that generates Rust from the IDL, and code that uses the
+//! generated types. `oxorb new NAME` creates such a project. Its files are:
 //!
-//! ```no_run
-//! # mod bank {
-//! #     pub trait Account {}
-//! # }
-//! let orb = oxorb::Orb::builder().args(std::env::args()).build()?;
-//! // let account: bank::AccountRef = orb.root_poa().activate(Teller::new())?;
-//! // println!("{}", account.to_ior());
-//! orb.run();
-//! # Ok::<(), oxorb::SetupError>(())
+//! ```toml
+//! # Cargo.toml
+//! [dependencies]
+//! oxorb = "0.1"
+//! [build-dependencies]
+//! oxorb-idlgen = "0.1"
 //! ```
 //!
-//! and call it, from this or any other ORB:
-//!
-//! ```no_run
-//! # let orb = oxorb::Orb::builder().build()?;
-//! let object: oxorb::ObjectRef = orb.resolve("corbaloc::server.example:2809/Bank")?;
-//! // let left = account.withdraw(10)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```idl
+//! // idl/hello.idl
+//! module hello {
+//!     interface Greeter { string greet(in string name); };
+//! };
 //! ```
 //!
-//! Most programs begin with `use oxorb::prelude::*`.
+//! ```ignore
+//! // build.rs
+//! fn main() -> Result<(), oxorb_idlgen::Error> {
+//!     oxorb_idlgen::compile(["idl/hello.idl"])
+//! }
+//! ```
+//!
+//! The server implements the generated trait `hello::Greeter`, and activates the servant in a POA:
+//!
+//! ```ignore
+//! use oxorb::prelude::*;
+//!
+//! oxorb::include_idl!("hello");
+//!
+//! struct Polite;
+//!
+//! impl hello::Greeter for Polite {
+//!     fn greet(&self, name: &str) -> oxorb::Result<String> {
+//!         Ok(format!("Hello, {name}!"))
+//!     }
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let orb = Orb::builder().args(std::env::args()).build()?;
+//!     let greeter: hello::GreeterRef = orb.root_poa().activate(Polite)?;
+//!     orb.bind("Greeter", &greeter);  // corbaloc::HOST:PORT/Greeter
+//!     println!("{}", greeter.to_ior());
+//!     orb.run();
+//!     Ok(())
+//! }
+//! ```
+//!
+//! The client calls the generated reference type `hello::GreeterRef`:
+//!
+//! ```ignore
+//! let greeter: hello::GreeterRef = orb.resolve("corbaloc::localhost:2809/Greeter")?;
+//! println!("{}", greeter.greet("World")?);
+//! ```
+//!
+//! # Modules
 //!
 //! | To | see |
 //! |---|---|
-//! | start, configure, end an ORB | [`Orb`], [`Builder`], [`settings`] |
+//! | create, configure, run and end an ORB | [`Orb`], [`Builder`], [`settings`] |
 //! | serve objects | [`poa`], [`servant`] |
 //! | call objects | the generated `...Ref` types, [`Interface`], [`client`] |
-//! | pass values | [`values`] |
+//! | pass values | [`values`], [`Any`] |
 //! | read and write references | [`ior`] |
 //! | see each request, and each event of a connection | [`interceptor`], [`incident`] |
 //! | let Prometheus read counts | `-ORBMetrics`, [`CoreOrb::metrics`] |
@@ -42,7 +76,33 @@
 //! | call and serve without generated code | [`dynamic`] |
 //! | read errors | [`SystemException`], [`client::Failure`] |
 //!
-//! [`oxorb_idlgen`]: https://docs.rs/oxorb-idlgen
+//! Services are separate crates: `oxorb-naming`, `oxorb-event`, `oxorb-notify`, `oxorb-ifr` and `oxorb-scheduler`.
+//!
+//! # From the C++ mapping
+//!
+//! [`Orb`] adds the root POA to [`CoreOrb`], to which it dereferences. All methods of both can be called on an [`Orb`].
+//!
+//! | C++ | here |
+//! |---|---|
+//! | `CORBA::ORB_init(argc, argv)` | [`Orb::builder`], [`Builder::args`], [`Builder::build`] |
+//! | the initial reference `"RootPOA"`, `the_POAManager()->activate()` | [`Orb::root_poa`], whose manager is active |
+//! | other initial references | [`CoreOrb::resolve_initial_references`] |
+//! | `string_to_object`, then `Echo::_narrow` | [`CoreOrb::resolve`] |
+//! | `object_to_string` | [`Interface::to_ior`] |
+//! | `_narrow`, `_is_a`, `_non_existent` | [`Interface`]: `narrow`, `is_a`, `non_existent` |
+//! | `POA_Echo`, `_this`, `activate_object` | the generated trait `Echo`, [`Poa::activate`](poa::Poa::activate) |
+//! | `create_POA` with policies | [`Poa::create_poa`](poa::Poa::create_poa), [`poa::Policies`] |
+//! | `Echo_ptr`, `Echo_var` | the generated type `EchoRef`; `Option<EchoRef>` if it may be nil |
+//! | `catch (CORBA::SystemException&)`, `minor()` | [`Result`], [`SystemException`], [`minor`] |
+//! | `catch` of user exceptions | the error enum of the operation, such as `account::WithdrawError` |
+//! | `ORBInitializer` | [`Builder::client_interceptor`], [`Builder::server_interceptor`] |
+//! | `PolicyManager`, `PolicyCurrent` | [`CoreOrb::policies`], [`policy::PolicyCurrent`] |
+//! | `_set_policy_overrides` | [`Interface::with`], [`Interface::with_timeout`] |
+//! | `create_threadpool_with_lanes` | [`CoreOrb::create_threadpool`], [`rt::Threadpool::with_lanes`] |
+//! | `run`, `perform_work`, `shutdown` | the same names, of [`CoreOrb`] |
+//!
+//! The repository has pages for those who come from TAO, omniORB and JacORB (`docs/coming-from/`), and one with the
+//! Rust form of each IDL construct (`docs/mapping.md`).
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]

@@ -12,10 +12,17 @@ use oxorb_poa::{AdapterObserver, Poa, RootAdapter};
 
 use crate::Builder;
 
-/// An ORB with its root POA. Cheap to clone; several may live in one process.
+/// ORB with its root POA. Cheap to clone; a process may have several.
 ///
-/// Dereferences to [`oxorb_core::Orb`], which resolves references, [runs](oxorb_core::Orb::run) and
-/// [shuts down](oxorb_core::Orb::shutdown).
+/// Dereferences to [`CoreOrb`](crate::CoreOrb), the ORB without POAs. These methods of it are used most:
+///
+/// | To | call |
+/// |---|---|
+/// | get an object from an IOR or a URL | [`resolve`](oxorb_core::Orb::resolve) |
+/// | wait until the ORB is shut down | [`run`](oxorb_core::Orb::run) |
+/// | shut the ORB down | [`shutdown`](oxorb_core::Orb::shutdown) |
+/// | create lanes | [`create_threadpool`](oxorb_core::Orb::create_threadpool) |
+/// | set client policies for all calls | [`policies`](oxorb_core::Orb::policies) |
 #[derive(Clone, Debug)]
 pub struct Orb {
     core: oxorb_core::Orb,

@@ -1,7 +1,7 @@
 //! IDL values in Rust: octets, decimals, wide characters, anys with their type codes, and valuetypes.
 //!
-//! Most IDL types are plain Rust types: `string` is `String`, `sequence<long>` is `Vec<i32>`. The types of this module are
-//! for the rest. docs/mapping.md has a table of all.
+//! Most IDL types are plain Rust types: `string` is `String`, `sequence<long>` is `Vec<i32>`. The types of this module
+//! are for the rest. docs/mapping.md has a table of all.
 
 #[doc(inline)]
 pub use oxorb_cdr::{

@@ -33,7 +33,8 @@ pub fn is_shortage(error: &io::Error) -> bool {
     Errno::from_io_error(error).is_some_and(|errno| shortage.contains(&errno))
 }
 
-/// Opens a regular file for reading. Does not wait, as the opening of a FIFO without a writer would, and opens no device.
+/// Opens a regular file for reading. Does not wait, as the opening of a FIFO without a writer would, and opens no
+/// device.
 ///
 /// # Errors
 /// The system refuses the file, or it is no regular file.

@@ -14,8 +14,8 @@ use crate::clock;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// Pushes `pulse` at multiples of its period, so that all generators of a node begin their periods together. A tick whose
-/// time comes while consumers still handle the one before is lost, as it is by a device.
+/// Pushes `pulse` at multiples of its period, so that all generators of a node begin their periods together. A tick
+/// whose time comes while consumers still handle the one before is lost, as it is by a device.
 #[derive(Default)]
 pub(crate) struct RateGenerator {
     hertz: Arc<AtomicU32>,

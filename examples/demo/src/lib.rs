@@ -75,7 +75,8 @@ enum Play {
     /// Show an event channel: urgent events overtake others, slow consumers lose only their own events, filters select
     /// events, and the silence of a supplier is detected
     Events(events::Args),
-    /// Run components of a cockpit in an overloaded ordinary server, then with real-time resources, and count late warnings
+    /// Run components of a cockpit in an overloaded ordinary server, then with real-time resources, and count late
+    /// warnings
     #[cfg(feature = "avionics")]
     Avionics(avionics::Args),
     /// Run components of a cockpit: not in this build, needs --features avionics

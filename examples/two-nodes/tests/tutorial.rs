@@ -1,4 +1,5 @@
-//! The tutorial of `docs/components.md`: its files are those of this example, and its plan runs on two nodes, each a process.
+//! The tutorial of `docs/components.md`: its files are those of this example, and its plan runs on two nodes, each a
+//! process.
 
 use std::path::Path;
 use std::process::Command;

@@ -376,7 +376,7 @@ const RULES: &[Rule] = &[
             let before_1_2 = [Column::Giop10, Column::Giop11].contains(&c.column);
             c.client == Orb::Jac && before_1_2
         },
-        reason: "GIOP 1.0 and 1.1 cannot ask for an answer to a oneway request, and JacORB waits for it for ever",
+        reason: "GIOP 1.0 and 1.1 cannot ask for an answer to a oneway request, and JacORB waits for it forever",
     },
     Rule {
         checks: &["reference_corbaloc", "reference_by_name"],
@@ -533,7 +533,7 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["idle_connection"],
         when: |c| c.server != Orb::Omni || c.column != Column::Giop12,
-        reason: "only omniORB is told to close idle connections, in one column",
+        reason: "only omniORB is configured to close idle connections, in one column",
     },
     Rule {
         checks: &["attribute_may_raise", "attribute_raises"],

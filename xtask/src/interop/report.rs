@@ -99,23 +99,21 @@ OxORB, omniORB 4.2.5 (C++) and JacORB 3.9 (Java) each have a server and a client
 (`tests/interop/interop.idl`). A client runs every check by name against any server. A check that cannot apply is
 listed with its reason, and one that a client does not report counts as failed.
 
-Columns: the GIOP version that both sides are told to use at most; *utf-8* is GIOP 1.2 with UTF-8 instead of
-ISO 8859-1 as the peers' native code set; *latin-1* is GIOP 1.2 with ISO 8859-1 as that of OxORB, too
-(`-ORBNativeCharCodeSet`), which is UTF-8 otherwise; *big-endian* is GIOP 1.2 with OxORB sending big-endian (it sends
-little-endian otherwise, as does omniORB; JacORB always sends big-endian); *fragments* is GIOP 1.2 with OxORB splitting
-every message above 1 KiB (omniORB splits at 8 KiB in every column but 1.0; JacORB never does); *strategies* is GIOP 1.2
-with OxORB using private connections and leader/followers instead of cached connections and a thread for each, and sending
-a priority (RTCorbaPriority) and RIOP with every request, which the peers pass over. In *fragments* and *strategies*,
-omniORB names objects by profile and by whole reference instead of by key; in *strategies*, JacORB marks the byte order of
-wide characters. *lanes* is GIOP 1.2 with the objects of OxORB, servants and callbacks, in a threadpool with two lanes,
-CLIENT_PROPAGATED with bands or SERVER_DECLARED: their references carry TAG_POLICIES and TAO_TAG_ENDPOINTS and lead to the
-ports of lanes, which the peers call without a priority. In *strategies* and *lanes*, all threads of omniORB's client use
-one connection, as JacORB's always do. *bidirectional* is GIOP 1.2 with callbacks over the connection that the client
-opened: the references of the client name a host that does not exist (but JacORB's, whose offer always names the address
-where it listens). *unix* is GIOP 1.2 over UNIX sockets, which JacORB does not have: omniORB's finds the socket by a component
-of the IIOP profile, OxORB's by that or by TAO's UIOP profile, and both refuse TCP. *tls* is GIOP 1.2 over TLS, which all three
-agree on in version 1.3: both sides show certificates of one authority, no plain port is open, and URLs are those of `ssliop:`.
-*s390x* is GIOP 1.2 with OxORB built for a big-endian processor of 64 bits, and run by qemu's emulation of a process.
+Each column is a run of all pairs over TCP, except as stated:
+
+| column | GIOP | difference from the usual run |
+|---|---|---|
+| 1.0, 1.1, 1.2 | as named, at most, on both sides | |
+| utf-8 | 1.2 | the native code set of the peers is UTF-8 instead of ISO 8859-1 |
+| latin-1 | 1.2 | the native code set of OxORB is ISO 8859-1 (`-ORBNativeCharCodeSet`) instead of UTF-8 |
+| big-endian | 1.2 | OxORB sends big-endian, as JacORB always does. Otherwise it sends little-endian, as omniORB does |
+| fragments | 1.2 | OxORB splits every message above 1 KiB. omniORB splits at 8 KiB in every column except 1.0, and JacORB never splits. omniORB names objects by profile and by whole reference instead of by key |
+| strategies | 1.2 | OxORB uses private connections and leader/followers instead of cached connections and a thread for each connection. It sends a priority (RTCorbaPriority) and RIOP with every request, which the peers ignore. omniORB names objects as in *fragments*, and all threads of its client use one connection, as JacORB's always do. JacORB marks the byte order of wide characters |
+| lanes | 1.2 | the objects of OxORB, servants and callbacks, are in a threadpool with two lanes, with CLIENT_PROPAGATED and bands or with SERVER_DECLARED. Their references contain TAG_POLICIES and TAO_TAG_ENDPOINTS, and lead to the ports of lanes, which the peers call without a priority. All threads of omniORB's client use one connection |
+| bidirectional | 1.2 | callbacks use the connection that the client opened. The references of the client name a host that does not exist, except those of JacORB, whose offer always names the address at which it listens |
+| unix | 1.2 | UNIX sockets instead of TCP, which both sides refuse. JacORB has none. omniORB finds the socket by a component of the IIOP profile, and OxORB by this component or by TAO's UIOP profile |
+| tls | 1.2 | TLS 1.3. Both sides show certificates of one authority, no plain port is open, and URLs are those of `ssliop:` |
+| s390x | 1.2 | OxORB is built for a big-endian processor of 64 bits, and runs in qemu's emulation of a process |
 
 ## Every pair
 

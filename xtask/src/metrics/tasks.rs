@@ -48,7 +48,7 @@ const PLACES: &[(&str, usize)] = &[
     ("core/src/servant/adapter", DISPATCH),
     ("core/src/client/", INVOKE),
     ("core/src/client/cache", CLIENT),
-    ("core/src/client/kept", CLIENT),
+    ("core/src/client/idle_connections", CLIENT),
     ("core/src/client/launch", CLIENT),
     ("core/src/client/leader", CLIENT),
     ("core/src/client/link", CLIENT),
@@ -71,11 +71,11 @@ const PLACES: &[(&str, usize)] = &[
     ("core/src/server/", SERVER),
     ("core/src/server/assign", THREADS),
     ("core/src/server/current_lane", THREADS),
+    ("core/src/server/deferred_reply", THREADS),
     ("core/src/server/dispatch", DISPATCH),
     ("core/src/server/followers", THREADS),
     ("core/src/server/lane", THREADS),
     ("core/src/server/lending", THREADS),
-    ("core/src/server/line", THREADS),
     ("core/src/server/modules", THREADS),
     ("core/src/server/queue", THREADS),
     ("core/src/server/rate_groups", THREADS),
@@ -86,28 +86,33 @@ const PLACES: &[(&str, usize)] = &[
     ("core/src/server/takeover", THREADS),
     ("core/src/server/threadpool", THREADS),
     ("core/src/server/watching", THREADS),
-    ("dispatch/src/", THREADS),
     ("giop/src/", PROCESS),
     ("giop/src/fragments", READ),
     ("giop/src/frame", READ),
     ("giop/src/header", READ),
     ("giop/src/inbox", READ),
     ("giop/src/order", SEND),
+    ("lend/src/", TRANSPORT),
     ("lite/src/", PROCESS),
     ("object/src/", REFERENCES),
     ("orb/src/", REST),
     ("perfect/src/", DISPATCH),
     ("poa/src/", DISPATCH),
+    ("protocols/src/", TRANSPORT),
     ("rt/src/", THREADS),
     ("sys/src/", TRANSPORT),
     ("transport/src/", TRANSPORT),
-    ("uiop/src/", TRANSPORT),
-    ("datagram/src/", TRANSPORT),
-    ("shm/src/", TRANSPORT),
 ];
 
 /// Names of files and folders of tests, models and fuzzing.
 const NO_TASK: [&str; 5] = ["tests", "model", "fuzz", "faulty", "recorded"];
+
+/// Returns the prefixes that fit none of these files: their files were moved or deleted.
+#[cfg(test)]
+pub(super) fn stale(files: &[String]) -> Vec<&'static str> {
+    let fits = |place: &str| files.iter().any(|file| file.starts_with(place));
+    PLACES.iter().map(|(place, _)| *place).filter(|place| !fits(place)).collect()
+}
 
 /// Returns the task of a file, given its path from `crates` on; `None` for tools, services and tests.
 pub(super) fn of(file: &str) -> Option<&'static Task> {
@@ -132,6 +137,7 @@ mod tests {
         assert_eq!(name("core/src/server/lending.rs"), Some(TASKS[THREADS].name));
         assert_eq!(name("core/src/server/watching.rs"), Some(TASKS[THREADS].name));
         assert_eq!(name("giop/src/inbox/mod.rs"), Some(TASKS[READ].name));
+        assert_eq!(name("protocols/src/shm/ring.rs"), Some(TASKS[TRANSPORT].name));
         assert_eq!(name("cdr/src/model.rs"), None);
         assert_eq!(name("cli/src/main.rs"), None);
     }

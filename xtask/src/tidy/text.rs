@@ -179,7 +179,7 @@ fn other_clocks(file: &str, text: &str) -> Vec<Finding> {
     let code_ends = text.find("\n#[cfg(test)]\nmod ").unwrap_or(text.len());
     lines_where(&text[..code_ends], |line| READ.iter().any(|name| code(line).contains(name)))
         .map(|line| {
-            let what = "core reads time by crate::clock, and sleeps by crate::sync::thread";
+            let what = "core reads time by threads::clock, and sleeps by threads::sync::thread";
             Finding::error(file, line, what)
         })
         .collect()

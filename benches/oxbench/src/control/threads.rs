@@ -19,7 +19,6 @@ use oxorb::{Interface as _, Orb};
 use oxorb_rtscheduling::{
     Band, Enforcement, Fp, FpParameter, Kokyu, Muf, MufParameter, RtScheduling, Scheduler,
 };
-use plotters::chart::SeriesLabelPosition;
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::Ratio;
@@ -426,7 +425,7 @@ impl Report {
             let (least, most) = (loads.clone().fold(100.0, f64::min), loads.fold(101.0, f64::max));
             let load = Axis::linear("asked of the processor, percent").between(least, most);
             let in_time = Axis::linear("jobs in time, percent").between(0.0, 105.0);
-            Panel::lines(caption, load, in_time, lines).legend(SeriesLabelPosition::LowerLeft)
+            Panel::lines(caption, load, in_time, lines)
         });
         Drawing { title: self.machine.to_string(), across: 2, panels: panels.collect() }
     }

@@ -17,7 +17,6 @@ use oxorb::poa::{Policies, RtPolicies};
 use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, ThreadpoolLane};
 use oxorb::settings::ClientConnections;
 use oxorb::{Interface as _, Orb};
-use plotters::chart::SeriesLabelPosition;
 use serde::Serialize;
 
 use crate::bootstrap::Ratio;
@@ -460,8 +459,7 @@ impl Report {
         });
         let calls = Axis::linear("percent of the calls that took no longer").between(0.0, 100.0);
         let caption = "urgent calls beside bulk on a full link";
-        let panel = Panel::lines(caption, Axis::log("milliseconds"), calls, lines);
-        let panels = vec![panel.legend(SeriesLabelPosition::LowerRight)];
+        let panels = vec![Panel::lines(caption, Axis::log("milliseconds"), calls, lines)];
         Drawing { title: self.machine.to_string(), across: 1, panels }
     }
 }

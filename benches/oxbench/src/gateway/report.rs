@@ -113,7 +113,7 @@ impl Report {
             Panel::lines(it.name, Axis::percentiles(), Axis::log("microseconds"), lines)
         };
         let title = format!("{}; {}", self.machine, self.placement);
-        Drawing { title, across: 3, panels: self.calls.iter().map(panel).collect() }
+        Drawing { title, across: 2, panels: self.calls.iter().map(panel).collect() }
     }
 }
 

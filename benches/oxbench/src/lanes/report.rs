@@ -4,7 +4,6 @@ use std::fmt;
 use std::time::Duration;
 
 use clap::ValueEnum as _;
-use plotters::chart::SeriesLabelPosition;
 use serde::Serialize;
 
 use super::{Order, RATES};
@@ -65,11 +64,11 @@ pub(crate) fn kept(title: String, points: &[(Order, f64, [f64; 3])]) -> Drawing 
         });
         let work = Axis::linear("work of a call, milliseconds");
         let rate = Axis::linear("calls a second").between(0.0, 85.0);
-        Panel::lines(order.heading(), work, rate, lines).legend(SeriesLabelPosition::LowerLeft)
+        Panel::lines(order.heading(), work, rate, lines)
     };
     let orders = Order::value_variants().iter().copied();
     let panels = orders.filter(|&order| of(order).next().is_some()).map(panel).collect();
-    Drawing { title, across: 3, panels }
+    Drawing { title, across: 2, panels }
 }
 
 impl Report {

@@ -5,16 +5,22 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
 use plotters::prelude::Ranged;
+use serde::{Deserialize, Serialize};
 
 /// Axis: name with its unit, scale and extent.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Axis {
     pub(super) name: String,
     pub(super) scale: Scale,
     extent: Option<(f64, f64)>,
 }
 
+#[derive(Serialize, Deserialize)]
 pub(super) enum Scale {
+    /// Linear from 0.
     Linear,
+    /// Linear from the least value.
+    Span,
     Log,
     /// Quantiles, by the number of nines.
     Nines,
@@ -27,7 +33,7 @@ impl Axis {
         Axis { name: name.to_string(), scale, extent: None }
     }
 
-    /// Creates a linear axis that begins at 0.
+    /// Creates a linear axis. It begins at 0, except as the x axis of lines, which begins at the least value.
     pub(crate) fn linear(name: impl Display) -> Axis {
         Axis::new(name, Scale::Linear)
     }
@@ -47,6 +53,14 @@ impl Axis {
         Axis { extent: Some((from, to)), ..self }
     }
 
+    /// Makes a linear axis begin at the least value.
+    pub(super) fn fitted(self) -> Axis {
+        match self.scale {
+            Scale::Linear => Axis { scale: Scale::Span, ..self },
+            _ => self,
+        }
+    }
+
     /// Returns the ruler for these values.
     pub(super) fn ruler(&self, values: impl Iterator<Item = f64>) -> Ruler {
         let ends = self.ends(values);
@@ -56,7 +70,7 @@ impl Axis {
     /// Returns the position of a value. Differences of positions are proportional to distances in the drawing.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scale {
-            Scale::Linear | Scale::Names(..) => value,
+            Scale::Linear | Scale::Span | Scale::Names(..) => value,
             Scale::Log => value.max(1e-9).log10(),
             Scale::Nines => -(1.0 - value).max(1e-5).log10(),
         }
@@ -73,6 +87,10 @@ impl Axis {
         let (least, most) = ends.unwrap_or((0.0, 1.0));
         match &self.scale {
             Scale::Linear | Scale::Names(..) => (0.0, if most > 0.0 { most * 1.1 } else { 1.0 }),
+            Scale::Span => {
+                let beside = if most > least { (most - least) / 50.0 } else { 1.0 };
+                (least - beside, most + beside)
+            }
             Scale::Log => (least - 0.1, most + 0.1),
             Scale::Nines => (0.0, most.max(1.0)),
         }
@@ -85,7 +103,7 @@ impl Axis {
             steps.map(move |at| at as f64 * step)
         };
         let mut ticks: Vec<f64> = match &self.scale {
-            Scale::Linear => {
+            Scale::Linear | Scale::Span => {
                 let least = (to - from) / 7.0;
                 let ten = 10f64.powf(least.log10().floor());
                 let steps = [1.0, 2.0, 5.0].map(|step| step * ten);
@@ -108,9 +126,15 @@ impl Axis {
 
     pub(super) fn label(&self, place: f64) -> String {
         let rounded = |value: f64| ((value * 1e6).round() / 1e6).to_string();
+        let short = |value: f64| match value.abs() {
+            999_999.999_999.. => format!("{} M", rounded(value / 1e6)),
+            // A power of 10 is computed from its logarithm.
+            999.999_999.. => format!("{} k", rounded(value / 1e3)),
+            _ => rounded(value),
+        };
         match &self.scale {
-            Scale::Linear => rounded(place),
-            Scale::Log => rounded(10f64.powf(place)),
+            Scale::Linear | Scale::Span => short(place),
+            Scale::Log => short(10f64.powf(place)),
             Scale::Nines => rounded(100.0 * (1.0 - 10f64.powf(-place))),
             Scale::Names(names, _) => {
                 names.iter().rev().nth(place as usize).cloned().unwrap_or_default()
@@ -163,5 +187,15 @@ mod tests {
         assert_eq!(labels(Axis::log(""), [1.0, 20.0]), ["1", "2", "5", "10", "20"]);
         assert_eq!(labels(Axis::log(""), [20.0, 40.0]), ["20", "30", "40", "50"]);
         assert_eq!(labels(Axis::log(""), [0.1, 100.0]), ["0.1", "1", "10", "100"]);
+        assert_eq!(labels(Axis::log(""), [900.0, 1e6]), ["1 k", "10 k", "100 k", "1 M"]);
+        assert_eq!(labels(Axis::linear(""), [0.0, 2_000.0]), ["0", "500", "1 k", "1.5 k", "2 k"]);
+    }
+
+    #[test]
+    fn the_x_axis_of_lines_begins_with_them() {
+        let ends = Axis::linear("").fitted().ends([1.0, 51.0].into_iter());
+        assert_eq!(ends, (0.0, 52.0));
+        let ends = Axis::linear("").fitted().between(0.0, 60.0).ends([1.0].into_iter());
+        assert_eq!(ends, (0.0, 60.0));
     }
 }

@@ -157,9 +157,12 @@ impl fmt::Display for Report {
     }
 }
 
+/// Calls that are drawn if they were measured. The bars of the other small calls are as long as those of `void`.
+const DRAWN: [&str; 4] = ["void", "struct", "longs-4096", "octets-4096"];
+
 impl Report {
-    /// Draws bars for each call; or, for many sizes of sequences only, a panel for each transport with a line for each
-    /// protocol.
+    /// Draws bars for each call of `DRAWN`; or, for many sizes of sequences only, a panel for each transport with a
+    /// line for each protocol.
     pub(super) fn drawing(&self) -> Drawing {
         let ways = [(Operation::Octets, ""), (Operation::Sent, ", one way")];
         let ways = ways.map(|(operation, text)| {
@@ -167,16 +170,18 @@ impl Report {
             (cubes.collect::<Vec<_>>(), text)
         });
         let of_sizes: usize = ways.iter().map(|(cubes, _)| cubes.len()).sum();
-        let (across, panels) = if of_sizes > 2 && of_sizes == self.cubes.len() {
+        let panels = if of_sizes > 2 && of_sizes == self.cubes.len() {
             let ways = ways.iter().filter(|(cubes, _)| !cubes.is_empty());
             let panels = ways.flat_map(|(cubes, text)| {
                 matrix::TRANSPORTS.map(|transport| lines(cubes, transport, text))
             });
-            (4, panels.collect())
+            panels.collect()
         } else {
-            (3, self.cubes.iter().map(CubeReport::bars).collect())
+            let is_drawn = |cube: &&CubeReport| DRAWN.contains(&cube.name.as_str());
+            let drawn: Vec<_> = self.cubes.iter().filter(is_drawn).map(CubeReport::bars).collect();
+            if drawn.is_empty() { self.cubes.iter().map(CubeReport::bars).collect() } else { drawn }
         };
-        Drawing { title: format!("{}; {}", self.machine, self.placement), across, panels }
+        Drawing { title: format!("{}; {}", self.machine, self.placement), across: 2, panels }
     }
 }
 

@@ -4,7 +4,6 @@ use std::fmt;
 use std::time::Duration;
 
 use clap::ValueEnum as _;
-use plotters::chart::SeriesLabelPosition;
 use serde::Serialize;
 
 use super::SERVERS;
@@ -193,10 +192,9 @@ impl Report {
             });
             let rate = Axis::linear("thousand calls a second").between(0.0, most * 1.1);
             Panel::lines(placement, Axis::linear("clients"), rate, lines)
-                .legend(SeriesLabelPosition::LowerRight)
         };
         let panels: Vec<Panel> = self.placements().map(panel).collect();
-        Drawing { title: self.machine.to_string(), across: panels.len(), panels }
+        Drawing { title: self.machine.to_string(), across: 2, panels }
     }
 }
 

@@ -11,7 +11,8 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 
 use crate::Result;
 
-/// Folder with an authority's certificate (`ca.pem`) and a server's certificate and key (`server.pem`), removed on drop.
+/// Folder with an authority's certificate (`ca.pem`) and a server's certificate and key (`server.pem`), removed on
+/// drop.
 pub(super) struct Certificates(PathBuf);
 
 impl Certificates {

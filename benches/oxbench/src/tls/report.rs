@@ -166,7 +166,7 @@ impl Report {
         let rates = Panel::bars("handshakes", Axis::linear("handshakes a second"), bars);
         let mut panels: Vec<Panel> = self.calls.iter().map(call).collect();
         panels.push(rates);
-        Drawing { title: format!("{}; {}", self.machine, self.placement), across: 3, panels }
+        Drawing { title: format!("{}; {}", self.machine, self.placement), across: 2, panels }
     }
 }
 

@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(clap::Args)]
 pub(crate) struct ServerArgs {
     /// Address of the server: corbaloc::HOST:PORT, or any reference to its OxorbAdmission object
-    #[arg(long, value_name = "URL")]
+    #[arg(long = "at", visible_alias = "server", value_name = "URL")]
     server: String,
     /// Output format
     #[arg(long, value_enum, default_value_t)]

@@ -12,7 +12,14 @@ fn new(args: &[&str]) -> Output {
 #[test]
 fn a_project_is_an_example_with_a_name_of_its_own() {
     let folder = Folder::new("new");
-    for (template, interface) in [("hello", "idl/hello.idl"), ("lanes", "idl/plant.idl")] {
+    for (template, interface, program, run) in [
+        ("hello", "idl/hello.idl", "src/bin/client.rs", "cargo run --bin server"),
+        ("lanes", "idl/plant.idl", "src/bin/client.rs", "cargo run --release --bin server"),
+        ("rt", "idl/plant.idl", "src/bin/server.rs", "cargo run --release --bin server"),
+        ("server", "idl/hello.idl", "src/main.rs", "cargo run --"),
+        ("client", "idl/hello.idl", "src/main.rs", "cargo run --"),
+        ("component", "idl/avionics.idl", "src/main.rs", "cargo run -- --plan plan.toml"),
+    ] {
         let project = folder.path(&format!("my-{template}"));
         let made = new(&[&project, "--template", template]);
         assert!(made.status.success(), "{}", text(&made.stderr));
@@ -22,10 +29,14 @@ fn a_project_is_an_example_with_a_name_of_its_own() {
         // The project depends on the `oxorb` of this checkout.
         assert!(manifest.contains("crates/orb\""), "{manifest}");
         assert!(read(interface).contains("interface"));
-        assert!(read("build.rs").contains(interface) && read("src/bin/client.rs").contains("main"));
+        assert!(read("build.rs").contains(interface) && read(program).contains("main"));
         let readme = read("README.md");
-        assert!(readme.contains("--bin server"), "{readme}");
+        assert!(readme.contains(run), "{readme}");
         assert!(!readme.contains("oxorb-example"), "{readme}");
+        if template == "component" {
+            assert!(manifest.contains("features = [\"deployment\"]"), "{manifest}");
+            assert!(read("plan.toml").contains("location = \"my-component\""));
+        }
         let again = new(&[&project]);
         assert_eq!(again.status.code(), Some(1));
         assert!(text(&again.stderr).contains("already exists"), "{again:?}");

@@ -3,7 +3,7 @@
 //! This module is used only when connections are opened or closed, and by the thread that checks idle connections,
 //! which lives while there are connections; calls never use it. When a server ends, this process has to close its own
 //! side of the connection: without the checks, the descriptor would stay open until the next call to that server,
-//! possibly for ever.
+//! possibly forever.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

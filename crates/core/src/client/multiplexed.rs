@@ -46,7 +46,7 @@ const KEPT_REQUEST: usize = 64 << 10;
 /// so.
 ///
 /// Its reader never waits for the writer: a server that reads nothing before its replies are read would otherwise block
-/// both for ever.
+/// both forever.
 pub(crate) struct Multiplexed {
     /// Peers to be notified when the connection breaks, because their other connections may have broken, too.
     pub(super) peers: Mutex<Vec<Weak<Peer>>>,

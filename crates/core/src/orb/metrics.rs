@@ -17,8 +17,8 @@ impl Orb {
     /// `docs/metrics.md` lists all metrics. Calls and requests are counted only if the ORB was made with an address for
     /// [metrics](crate::Options::metrics); all else is counted in any case.
     ///
-    /// Allocates. Of the locks that threads which serve requests need, it takes only those of dispatching modules, which
-    /// are held for a few instructions and inherit priorities.
+    /// Allocates. Of the locks that threads which serve requests need, it takes only those of dispatching modules,
+    /// which are held for a few instructions and inherit priorities.
     ///
     /// ```
     /// use oxorb_core::{Options, Orb};

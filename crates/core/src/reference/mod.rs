@@ -124,12 +124,13 @@ impl Ref {
         }
     }
 
-    /// Changes a reference that was just made by [`new`](Self::new) into one for a bridge, which makes one call for each
-    /// request. Has no effect on a reference that has clones.
+    /// Changes a reference that was just made by [`new`](Self::new) into one for a bridge, which makes one call for
+    /// each request. Has no effect on a reference that has clones.
     ///
-    /// A two-way call through the reference, or a clone that is made later, ends when the client of the request that the calling
-    /// thread serves cancels that request or disconnects. The call then raises TIMEOUT, COMPLETED_MAYBE, and its server
-    /// receives CancelRequest where the protocol has it. If the client waits for no reply, use another reference.
+    /// A two-way call through the reference, or a clone that is made later, ends when the client of the request that
+    /// the calling thread serves cancels that request or disconnects. The call then raises TIMEOUT, COMPLETED_MAYBE,
+    /// and its server receives CancelRequest where the protocol has it. If the client waits for no reply, use another
+    /// reference.
     ///
     /// Other servants check [`request_is_cancelled`](crate::request_is_cancelled), because a call of theirs may have to
     /// end as it began.

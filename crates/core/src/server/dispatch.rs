@@ -262,8 +262,8 @@ fn run_limited(
 }
 
 /// Pauses the connection if its last request has exhausted a budget whose connections are then not read, or was refused
-/// because of such a budget. Links that may lose messages are not paused: they have no flow control, so the system would
-/// drop what arrives, and a group of several senders is one of them.
+/// because of such a budget. Links that may lose messages are not paused: they have no flow control, so the system
+/// would drop what arrives, and a group of several senders is one of them.
 fn pause(caller: &Caller<'_>) {
     match caller.context.desk.take_pause() {
         0 => {}

@@ -323,8 +323,8 @@ impl Lane {
         report
     }
 
-    /// Wakes another waiting thread, for a thread that leaves the reactor, if a connection is paused and no thread waits
-    /// for the end of the pause. Costs a comparison while none is paused.
+    /// Wakes another waiting thread, for a thread that leaves the reactor, if a connection is paused and no thread
+    /// waits for the end of the pause. Costs a comparison while none is paused.
     #[inline]
     pub(super) fn leave_pauses(&self) {
         if self.next_resume.load(Ordering::Relaxed) != u64::MAX

@@ -177,7 +177,8 @@ impl Status {
         self.paused.load(Ordering::Relaxed) != 0
     }
 
-    /// Returns the end of the present pause, in nanoseconds of the monotonic clock; `None` if the connection may be read.
+    /// Returns the end of the present pause, in nanoseconds of the monotonic clock; `None` if the connection may be
+    /// read.
     pub(super) fn paused_until(&self) -> Option<u64> {
         let until = self.paused.load(Ordering::Relaxed);
         if until == 0 {

@@ -150,8 +150,8 @@ impl<'a> Making<'_, 'a> {
         }
     }
 
-    /// Returns the endpoints of a connection. If the connection is only between parts, the other endpoints may determine
-    /// the kind of a port that nothing describes.
+    /// Returns the endpoints of a connection. If the connection is only between parts, the other endpoints may
+    /// determine the kind of a port that nothing describes.
     fn endpoints(&self, ends: &[End<'a>], is_inside: bool) -> Result<Vec<Endpoint>, Error> {
         let derived = if is_inside { derived(ends) } else { None };
         let mut endpoints = Vec::with_capacity(ends.len());

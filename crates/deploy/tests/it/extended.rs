@@ -9,8 +9,8 @@ use oxorb_deploy::{
 
 use PortKind::{ExtendedPort, Facet, MirrorPort, SimplexReceptacle};
 
-/// Returns a component type with ports. The port type `Secret` has a port of a local interface, the other port types have
-/// the ports `outward` and `inward`.
+/// Returns a component type with ports. The port type `Secret` has a port of a local interface, the other port types
+/// have the ports `outward` and `inward`.
 fn component(ports: &[(&str, PortKind, &str)]) -> ComponentType {
     let port = |kind: PortKind, type_name: &str| Port {
         kind,

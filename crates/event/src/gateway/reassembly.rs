@@ -29,9 +29,9 @@ pub struct ReassemblyLimits {
     pub octets: usize,
     /// Maximum time for which a message waits for its fragments. Default 1 s.
     pub age: Duration,
-    /// Time without useful datagrams after which a sender counts as new, so that it is accepted after a restart. Default
-    /// 10 s. Datagrams that are dropped do not count, such as those of a restarted sender whose numbers are still too
-    /// low, and those that follow a forged datagram with a high number.
+    /// Time without useful datagrams after which a sender counts as new, so that it is accepted after a restart.
+    /// Default 10 s. Datagrams that are dropped do not count, such as those of a restarted sender whose numbers are
+    /// still too low, and those that follow a forged datagram with a high number.
     pub silence: Duration,
 }
 
@@ -368,8 +368,8 @@ impl OctetSet {
         Self { words: vec![0; octets.div_ceil(64)] }
     }
 
-    /// Adds the octets from `start` up to `end`, and returns true; changes nothing and returns false if the set contains
-    /// any of them. `start` must be less than `end`.
+    /// Adds the octets from `start` up to `end`, and returns true; changes nothing and returns false if the set
+    /// contains any of them. `start` must be less than `end`.
     fn add(&mut self, start: usize, end: usize) -> bool {
         let masks = (start / 64..end.div_ceil(64)).map(|word| {
             let first = word * 64;

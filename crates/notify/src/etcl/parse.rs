@@ -115,8 +115,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    // The functions from here to `factor` call each other once for each open parenthesis. What follows a first operand is
-    // parsed by functions of their own, so that this needs little stack.
+    // The functions from here to `factor` call each other once for each open parenthesis. What follows a first operand
+    // is parsed by functions of their own, so that this needs little stack.
     fn or(&mut self) -> Result<Node, ParseError> {
         self.list("or", Self::and, Node::Any)
     }

@@ -7,7 +7,8 @@ use crate::config::file::parse_access_rules;
 
 const ORIGIN: &str = "rules.toml";
 
-/// Parses a text as a file of access rules for either protocol, and builds the index by which requests find their rules.
+/// Parses a text as a file of access rules for either protocol, and builds the index by which requests find their
+/// rules.
 pub fn access_rules(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

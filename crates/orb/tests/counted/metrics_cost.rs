@@ -92,8 +92,8 @@ impl Bench {
         Bench { server, client, probe, object }
     }
 
-    /// Makes the same call many times, and returns the allocations and locks of the serving thread from the first one to
-    /// the last.
+    /// Makes the same call many times, and returns the allocations and locks of the serving thread from the first one
+    /// to the last.
     fn used_by_server(&self, call: impl Fn()) -> (u64, u64) {
         (0..WARM_UP).for_each(|_| call());
         *self.probe.seen.lock().unwrap() = Vec::with_capacity(CALLS);

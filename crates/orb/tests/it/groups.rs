@@ -140,8 +140,8 @@ fn every_member_of_the_group_runs_each_oneway_once_whatever_its_size() {
     }
 }
 
-/// Requests of all senders arrive over the group's only link. If it was not read for a time, the system would drop those
-/// of senders that are within their budgets.
+/// Requests of all senders arrive over the group's only link. If it was not read for a time, the system would drop
+/// those of senders that are within their budgets.
 #[test]
 fn a_group_is_never_paused_but_requests_beyond_a_budget_are_refused() {
     let _guard = watchdog(LONG);

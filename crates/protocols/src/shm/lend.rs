@@ -128,7 +128,6 @@ pub(crate) fn pair(blocks: u32, watched: bool) -> [ShmLink; 2] {
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
-    use std::sync::atomic::Ordering;
     use std::time::Duration;
 
     use oxorb_sys::poll;
@@ -137,6 +136,7 @@ mod tests {
 
     use super::*;
     use crate::shm::splices::PIECE;
+    use crate::shm::state;
 
     const OCTETS: u32 = 4 * PIECE;
 
@@ -203,7 +203,7 @@ mod tests {
             assert!(woken <= 1010, "nobody minds");
         }
         assert!(woken >= 900, "{woken}");
-        assert!(server.noisy.load(Ordering::Relaxed));
+        assert!(server.state.has(state::NOISY));
         let error = server.read_now(&mut Vec::new(), 999).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     }

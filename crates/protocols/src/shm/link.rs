@@ -4,7 +4,7 @@ use std::hint;
 use std::io::{self, IoSlice};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use oxorb_sys::poll;
@@ -19,6 +19,7 @@ use crate::shm::page_reclaim::Gate;
 use crate::shm::ring::{ASLEEP, AWAKE, Direction, Reader, WATCHED, Writer, broken};
 use crate::shm::room::Lending;
 use crate::shm::segment::Segment;
+use crate::shm::state::{self, LinkState, Transition};
 use crate::shm::time::{Clock, Timeout};
 use crate::shm::watch::Watch;
 use crate::shm::write::MANY;
@@ -65,18 +66,10 @@ pub struct ShmLink {
     pub(crate) write_timeout: Timeout,
     /// Spinning time in nanoseconds.
     spin: AtomicU64,
-    closed: AtomicBool,
-    /// Whether this end reads no more.
-    deaf: AtomicBool,
-    /// Whether the peer ended without closing the connection.
-    pub(crate) gone: AtomicBool,
-    /// Whether the peer no longer accepts wake-ups, as it reads no more.
-    pub(crate) unheard: AtomicBool,
+    pub(crate) state: LinkState,
     /// Number of octets over the socket without octets in the ring, since the last octets were
     /// read.
     vain: AtomicU32,
-    /// Whether that number exceeded its limit.
-    pub(crate) noisy: AtomicBool,
     peer: PeerId,
     /// Address of the server, for users.
     server: Arc<str>,
@@ -144,12 +137,8 @@ impl ShmLink {
             read_timeout: Timeout::default(),
             write_timeout: Timeout::default(),
             spin: AtomicU64::new(0),
-            closed: AtomicBool::new(false),
-            deaf: AtomicBool::new(false),
-            gone: AtomicBool::new(false),
-            unheard: AtomicBool::new(false),
+            state: LinkState::new(),
             vain: AtomicU32::new(0),
-            noisy: AtomicBool::new(false),
             server,
         })
     }
@@ -175,36 +164,34 @@ impl ShmLink {
     /// Reports whether nothing more will arrive.
     #[inline]
     fn is_over(&self) -> bool {
-        self.ended_by_peer() & CLOSED != 0 || self.gone.load(Ordering::Acquire)
+        self.ended_by_peer() & CLOSED != 0 || self.state.has(state::GONE)
     }
 
     /// Reports whether this end reads no more.
     #[inline]
     pub(crate) fn is_deaf(&self) -> bool {
-        self.deaf.load(Ordering::Relaxed)
+        self.state.has(state::DEAF)
     }
 
     /// Reports whether nothing more will arrive, as far as known now; a watched descriptor has
     /// reported the peer's death already.
     #[cold]
     pub(crate) fn stays_as_it_is(&self) -> bool {
-        let told = self.deaf.load(Ordering::Acquire) || self.is_over();
+        let told = self.is_deaf() || self.is_over();
         told || !self.watch.is_watched() && poll::is_hung_up(&self.socket)
     }
 
     /// Reports whether written octets will never be read.
     #[inline]
     pub(crate) fn is_refused(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
+        self.state.has(state::CLOSED | state::GONE | state::UNHEARD)
             || self.ended_by_peer() & (CLOSED | DEAF) != 0
-            || self.gone.load(Ordering::Relaxed)
-            || self.unheard.load(Ordering::Relaxed)
     }
 
     /// Checks whether a read need not wait, as there are octets or the end has come.
     #[inline]
     fn look(&self) -> io::Result<Option<Found>> {
-        if self.deaf.load(Ordering::Acquire) {
+        if self.is_deaf() {
             return Ok(Some(Found::End));
         }
         // The end is checked before the octets, so that octets which were written before the end are found.
@@ -247,7 +234,7 @@ impl ShmLink {
             if let Some(found) = self.look()? {
                 return Ok(found);
             }
-            let over = || self.deaf.load(Ordering::Acquire) || self.is_over();
+            let over = || self.is_deaf() || self.is_over();
             self.incoming.sleep(&self.segment, left, over)?;
         }
         let word = self.incoming.at.reader();
@@ -279,9 +266,14 @@ impl ShmLink {
         if !self.is_deserted() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        self.gone.store(true, Ordering::Release);
+        self.peer_died();
         // The peer may have written octets before it died.
         Ok(self.look()?.unwrap_or(Found::End))
+    }
+
+    /// Records that the peer ended without closing the connection.
+    pub(crate) fn peer_died(&self) {
+        self.state.make(Transition::PeerDied);
     }
 
     /// Consumes the octets that the peer has sent over the socket, and detects its death.
@@ -289,17 +281,17 @@ impl ShmLink {
         self.watch.rung.store(false, Ordering::Relaxed);
         match socket::hush(&self.socket) {
             // This end's own `close_read` causes this result, which therefore says nothing about the peer.
-            Ok(0) if self.deaf.load(Ordering::Acquire) => {}
-            Ok(0) => self.gone.store(true, Ordering::Release),
+            Ok(0) if self.is_deaf() => {}
+            Ok(0) => self.peer_died(),
             Ok(_) => {
                 if self.vain.fetch_add(1, Ordering::Relaxed) >= MAX_VAIN {
-                    self.noisy.store(true, Ordering::Release);
+                    self.state.make(Transition::PeerHostile);
                     self.close();
                 }
             }
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
-                _ => self.gone.store(true, Ordering::Release),
+                _ => self.peer_died(),
             },
         }
     }
@@ -376,7 +368,7 @@ pub(crate) enum Found {
 impl Link for ShmLink {
     #[inline]
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        if max == 0 || self.deaf.load(Ordering::Relaxed) {
+        if max == 0 || self.is_deaf() {
             return self.unless_noisy(Ok(0));
         }
         let mut read = self.take(buffer, max);
@@ -389,7 +381,7 @@ impl Link for ShmLink {
 
     #[inline]
     fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        if max == 0 || self.deaf.load(Ordering::Relaxed) {
+        if max == 0 || self.is_deaf() {
             return self.unless_noisy(Ok(0));
         }
         let over = self.is_over();
@@ -438,17 +430,16 @@ impl Link for ShmLink {
     }
 
     fn close(&self) {
-        if self.closed.swap(true, Ordering::AcqRel) {
+        if !self.state.make(Transition::Close) {
             return;
         }
-        self.deaf.store(true, Ordering::Release);
         self.end(CLOSED);
         // The call fails only if the connection is closed already.
         let _ = socket::shutdown(&self.socket, Shutdown::Both);
     }
 
     fn close_read(&self) {
-        if self.deaf.swap(true, Ordering::AcqRel) {
+        if !self.state.make(Transition::CloseRead) {
             return;
         }
         self.end(DEAF);
@@ -457,7 +448,7 @@ impl Link for ShmLink {
 
     fn is_dead(&self) -> bool {
         let empty = || matches!(self.incoming.waiting(&self.segment), Ok(0));
-        let over = self.closed.load(Ordering::Relaxed) || self.is_over();
+        let over = self.state.has(state::CLOSED) || self.is_over();
         let over = over || empty() && poll::is_hung_up(&self.socket);
         over && empty()
     }
@@ -535,9 +526,7 @@ impl ShmLink {
     fn is_deserted(&self) -> bool {
         // The flags of this end are checked after the socket: this end sets them before it shuts the socket down, so a
         // hang-up that it has caused itself does not count.
-        poll::is_hung_up(&self.socket)
-            && !self.closed.load(Ordering::Acquire)
-            && !self.deaf.load(Ordering::Acquire)
+        poll::is_hung_up(&self.socket) && !self.state.has(state::CLOSED | state::DEAF)
     }
 
     /// Takes available octets; if this end lends blocks, up to the first one.
@@ -568,7 +557,7 @@ impl ShmLink {
     fn unless_noisy(&self, read: io::Result<usize>) -> io::Result<usize> {
         match read {
             Ok(1..) => read,
-            _ if self.noisy.load(Ordering::Acquire) => Err(noisy()),
+            _ if self.state.has(state::NOISY) => Err(noisy()),
             _ => read,
         }
     }

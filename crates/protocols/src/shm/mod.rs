@@ -44,6 +44,7 @@ mod ring;
 mod room;
 mod segment;
 mod splices;
+mod state;
 mod time;
 mod transport;
 mod watch;

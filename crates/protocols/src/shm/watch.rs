@@ -16,6 +16,13 @@ use oxorb_sys::poll::Either;
 use oxorb_sys::sync::Mutex;
 
 /// State of this end's descriptor.
+///
+/// | flag | set | cleared | ordering |
+/// |---|---|---|---|
+/// | `armed` | `arm`, before the peer is asked | `disarm` | release in `arm`, with acquire in `disarm`, `settle` |
+/// | `rung` | `disarm`, if the peer has sent | `hush` | relaxed: only the reading thread uses it |
+/// | `raised` | `raise`, by one of two threads | `lower` | acquire and release: `raise` with `lower` |
+/// | `joining` | `descriptor`, holding `making` | `join` | release, with the lock of `making` in `join` |
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     either: OnceLock<Either>,

@@ -2,7 +2,6 @@
 
 use std::hint;
 use std::io::{self, IoSlice};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use oxorb_sys::{poll, socket};
@@ -13,6 +12,7 @@ use crate::shm::blocks::Block;
 use crate::shm::link::{CLOSED, LOOKS, SLICE};
 use crate::shm::ring::Told;
 use crate::shm::splices;
+use crate::shm::state::Transition;
 use crate::shm::time::Clock;
 
 /// Size in octets from which on a payload is placed in a block, if one is free.
@@ -174,12 +174,12 @@ impl ShmLink {
             return Ok(());
         }
         if poll::is_hung_up(&self.socket) {
-            self.gone.store(true, Ordering::Release);
+            self.peer_died();
             if self.outgoing.is_unread(&self.segment, from) {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
         } else if told == Told::Watched {
-            self.unheard.store(true, Ordering::Relaxed);
+            self.state.make(Transition::PeerUnheard);
         }
         Ok(())
     }
@@ -246,7 +246,7 @@ impl ShmLink {
             let over = || self.is_refused();
             self.outgoing.sleep(&self.segment, wanted, left.min(SLICE), over)?;
             if enough()? < wanted && poll::is_hung_up(&self.socket) {
-                self.gone.store(true, Ordering::Release);
+                self.peer_died();
             }
         }
     }

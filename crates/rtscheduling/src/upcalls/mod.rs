@@ -18,7 +18,7 @@
 //! use oxorb::rt::Priority;
 //! use oxorb_rtscheduling::upcalls::{Periodic, RealTimeUpcalls};
 //!
-//! /// Samples a sensor each time that it is told to.
+//! /// Samples a sensor at each call.
 //! struct Sensor(AtomicU64);
 //!
 //! impl Servant for Sensor {

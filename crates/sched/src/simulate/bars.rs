@@ -18,7 +18,7 @@ pub struct Bars<'a> {
     pub series: Vec<(String, Vec<f64>)>,
 }
 
-const LEFT: f64 = 70.0;
+const LEFT: f64 = 80.0;
 const TOP: f64 = 60.0;
 const HEIGHT: f64 = 260.0;
 const BAR: f64 = 16.0;
@@ -29,7 +29,10 @@ pub fn bars(bars: &Bars<'_>) -> String {
     let values = || bars.series.iter().flat_map(|(_, values)| values.iter().copied());
     let most = values().fold(0.0, f64::max);
     let least = values().fold(0.0, f64::min);
-    let span = if most > least { most - least } else { 1.0 };
+    let step = step(most - least, 6.0);
+    let steps = (least / step).floor() as i64..=(most / step).ceil().max(1.0) as i64;
+    let (least, most) = (*steps.start() as f64 * step, *steps.end() as f64 * step);
+    let span = most - least;
     let y = |value: f64| TOP + HEIGHT * (most - value) / span;
     let group_width = BAR * bars.series.len() as f64 + 18.0;
     let width = LEFT + group_width * bars.groups.len() as f64 + 20.0;
@@ -53,11 +56,13 @@ pub fn bars(bars: &Bars<'_>) -> String {
             escape(name)
         );
     }
-    for quarter in 0..=4 {
-        let value = least + span * f64::from(quarter) / 4.0;
+    for at in steps {
+        let value = at as f64 * step;
+        // The product is inexact.
+        let label = (value * 1e6).round() / 1e6;
         let _ = writeln!(
             svg,
-            r##"<path d="M{LEFT} {y:.1}H{width:.0}" stroke="#eee"/><text x="{:.0}" y="{:.1}" text-anchor="end">{value:.3}</text>"##,
+            r##"<path d="M{LEFT} {y:.1}H{width:.0}" stroke="#eee"/><text x="{:.0}" y="{:.1}" text-anchor="end">{label}</text>"##,
             LEFT - 6.0,
             y(value) + 4.0,
             y = y(value)
@@ -96,4 +101,42 @@ pub fn bars(bars: &Bars<'_>) -> String {
     let _ = writeln!(svg, r##"<path d="M{LEFT} {:.1}H{width:.0}" stroke="#333"/>"##, y(0.0));
     svg.push_str("</svg>\n");
     svg
+}
+
+/// Returns a distance between grid lines of a round number (1, 2 or 5 times a power of ten), so that `span` has at most
+/// `most` such distances.
+pub(super) fn step(span: f64, most: f64) -> f64 {
+    let least = if span > 0.0 { span / most } else { 1.0 };
+    let ten = 10f64.powf(least.log10().floor());
+    let steps = [1.0, 2.0, 5.0].map(|digit| digit * ten);
+    // The logarithm is inexact.
+    steps.into_iter().find(|step| *step >= least * 0.999_999).unwrap_or(10.0 * ten)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grid_lines_are_at_round_numbers() {
+        let steps = [0.0, 1.0, 6.0, 10.0, 1_296.0, 1_534.0].map(|span| step(span, 6.0));
+        assert_eq!(steps, [1.0, 0.2, 1.0, 2.0, 500.0, 500.0]);
+    }
+
+    #[test]
+    fn the_grid_includes_the_axis_and_all_values() {
+        let series = vec![("RMS".to_owned(), vec![910.0, -624.0])];
+        let groups = vec!["low".to_owned(), "high".to_owned()];
+        let svg = bars(&Bars { title: "Laxity", unit: "ms", groups, series });
+        for label in ["-1000", "-500", "0", "500", "1000"] {
+            assert!(svg.contains(&format!(">{label}</text>")), "{label}: {svg}");
+        }
+        assert!(!svg.contains(">1500</text>"), "{svg}");
+    }
+
+    #[test]
+    fn a_chart_without_values_has_an_axis() {
+        let svg = bars(&Bars { title: "", unit: "", groups: vec![], series: vec![] });
+        assert!(svg.contains(">1</text>") && !svg.contains("NaN"), "{svg}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Timeline;
+use super::bars::step;
 use crate::task::TaskSet;
 use crate::time::{Nanos, Show};
 
@@ -69,13 +70,13 @@ pub fn gantt(title: &str, set: &TaskSet, timeline: &Timeline) -> String {
         );
     }
     let bottom = TOP + ROW * set.tasks.len() as f64;
-    for tenth in 0..=10 {
-        let at = (u128::from(end) * tenth / 10) as Nanos;
+    let step = (step(end as f64, 10.0) as Nanos).max(1);
+    for at in (0..=end / step).map(|steps| steps * step) {
         let _ = writeln!(
             svg,
             r##"<path d="M{x:.1} {TOP}V{bottom:.1}" stroke="#eee"/><text x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"##,
             bottom + 18.0,
-            Show(at / 1_000 * 1_000),
+            Show(at),
             x = x(at)
         );
     }

@@ -15,7 +15,7 @@ struct Shelf {
 }
 
 /// Reason why the lock is never poisoned.
-const SOUND: &str = "nobody panics while holding the things";
+const SOUND: &str = "no code panics while it holds the things";
 
 impl storage::Shelf for Shelf {
     // Blocks its thread; other threads serve the further requests of the same connection.

@@ -13,17 +13,17 @@ struct Teller {
 
 impl Account for Teller {
     fn balance(&self) -> oxorb::Result<i64> {
-        Ok(*self.balance.lock().expect("nobody panics with the balance in hand"))
+        Ok(*self.balance.lock().expect("no code panics while it holds the balance"))
     }
 
     fn deposit(&self, amount: u32) -> oxorb::Result<i64> {
-        let mut balance = self.balance.lock().expect("nobody panics with the balance in hand");
+        let mut balance = self.balance.lock().expect("no code panics while it holds the balance");
         *balance += i64::from(amount);
         Ok(*balance)
     }
 
     fn withdraw(&self, amount: u32) -> Result<i64, WithdrawError> {
-        let mut balance = self.balance.lock().expect("nobody panics with the balance in hand");
+        let mut balance = self.balance.lock().expect("no code panics while it holds the balance");
         let left = *balance - i64::from(amount);
         if left < 0 {
             return Err(Overdrawn { missing: left.unsigned_abs() }.into());

@@ -114,8 +114,8 @@ fn times(responses: &[Response]) -> Vec<u64> {
     responses.iter().map(|response| response.time.as_nanos() as u64).collect()
 }
 
-/// Returns the response to each call, the stalls of the machine meanwhile, and the longest check of the budget watcher in
-/// nanoseconds.
+/// Returns the response to each call, the stalls of the machine meanwhile, and the longest check of the budget watcher
+/// in nanoseconds.
 fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<Response>, Vec<Stall>, u64)> {
     let builder = real_time(Orb::builder().listen("iiop://127.0.0.1:0"));
     let server = builder.setting("Budget", BUDGETS).build()?;

@@ -239,7 +239,7 @@ impl Channel {
         }
     }
 
-    /// Removes the connection after its loss. Clients are told at most once.
+    /// Removes the connection after its loss. Clients are notified at most once.
     pub(super) fn lost(&self, reason: &str) {
         let mut state = self.state.lock();
         let connection = state.connection.take();

@@ -9,28 +9,31 @@
 //! [`Desk::begin_within`] if only rates of requests are limited, so that nothing is left to do at the end, and
 //! [`Desk::begin_charged`] in threads that have charged processor time before. [`Desk::begin`] begins all others.
 
+mod beyond;
+mod charged;
+
 use std::cell::{Cell, OnceCell, RefCell};
+use std::fmt;
 use std::hint::cold_path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::{fmt, mem};
 
 use oxorb_object::SystemException;
 use oxorb_sys::clock::thread_cpu_nanoseconds;
-use oxorb_sys::schedule;
 
-use super::account::{Account, LONGEST, PAUSES, RATE, Spent, TIME};
+use self::charged::Charged;
+use super::account::{Account, LONGEST, PAUSES, RATE, TIME};
 use super::cached::{Seen, known, remember};
 use super::described::Describe;
 use super::ledger::{Bundle, Ledger};
-use super::lowest;
 use super::rule::BeyondBudget;
-use super::slot::{BudgetSlot, Finished};
-use super::throttle::{Restraint, Throttling, throttle};
-use super::watcher::overruns;
-use crate::Incident;
+use super::slot::BudgetSlot;
+use super::taking::{
+    accounts, count_served, each, limits, refusing, take, take_all, take_requests,
+};
+use super::throttle::Restraint;
 use crate::threads::clock;
-use crate::threads::rt::{self, Lowered, know_schedule};
+use crate::threads::rt::{Lowered, know_schedule};
 use crate::threads::sync::atomic::Ordering::Relaxed;
 
 /// State of budgets in a thread that serves requests.
@@ -68,27 +71,6 @@ pub(crate) struct BudgetedRequest<'r> {
 
 /// Longest pause of a connection, in nanoseconds.
 const LONGEST_PAUSE: u64 = 1_000_000_000;
-
-/// Accounts that one request is charged to. All accounts after an absent one are absent.
-type Accounts<'a> = [Option<&'a Arc<Account>>; 4];
-
-/// Guard of a request that runs within its budgets or demoted. When dropped, it charges the request, and restores the
-/// class and priority of a thread that is demoted for this request. Not `Send`.
-#[must_use = "it is charged when this is dropped"]
-pub(crate) struct Charged<'c> {
-    ledger: &'c Arc<Ledger>,
-    desk: &'c Desk,
-    client: &'c Arc<Account>,
-    bundle: Option<Rc<Bundle>>,
-    /// Start of the request, in nanoseconds of the monotonic clock.
-    now: u64,
-    /// Whether the request's processor time is counted.
-    timed: bool,
-    /// Whether the thread is demoted for this request.
-    demoted: bool,
-    /// Whether the connection is not read if the request exhausts a budget.
-    pauses: bool,
-}
 
 impl Desk {
     /// Reports whether the watcher knows the thread, because it has charged processor time before.
@@ -387,320 +369,6 @@ impl Desk {
         ledger.list(slot);
         self.show(slot, client, bundle)
     }
-
-    /// Decides on the treatment of a request beyond its budget: an exception, or the class and priority at which its
-    /// thread runs it. `taken` means that a request was taken from the accounts that are not exhausted. Returns whether
-    /// the thread is demoted for this request only.
-    #[cold]
-    fn exceed(
-        &self,
-        ledger: &Ledger,
-        accounts: &Accounts<'_>,
-        spent: u8,
-        taken: bool,
-        now: u64,
-        asked: &BudgetedRequest<'_>,
-    ) -> Result<bool, SystemException> {
-        let exceeded = |at: usize| match (spent >> at & 1, spent >> (at + 4) & 1) {
-            (0, 0) => None,
-            (0, _) => Some(Spent::Rate),
-            _ => Some(Spent::Time),
-        };
-        let places = accounts.iter().enumerate();
-        let present = places.filter_map(|(at, account)| Some((at, (*account)?)));
-        let beyond = present.clone().filter_map(|(at, account)| Some((account, exceeded(at)?)));
-        let refuses = |(account, _): &(&Arc<Account>, Spent)| account.refuses();
-        let told = beyond.clone().find(refuses);
-        let (account, what) = match told.or_else(|| beyond.clone().next()) {
-            Some(first) => first,
-            None => return Ok(false),
-        };
-        let answer = account.beyond();
-        if account.is_to_tell(now) {
-            let peer = || account.subject();
-            let detail = || {
-                let becomes = match answer {
-                    BeyondBudget::Refuse => "refused",
-                    BeyondBudget::Demote => "demoted",
-                    BeyondBudget::Throttle => "served by a throttled thread",
-                    BeyondBudget::Pause => "read when it has refilled",
-                };
-                format!("its {} is used up, and requests are {becomes}", what.name())
-            };
-            ledger.watch.note(Incident::BeyondBudget, peer, detail);
-        }
-        if account.refuses() {
-            for (at, account) in present {
-                if taken && exceeded(at).is_none() {
-                    account.put_back(now);
-                }
-            }
-            account.counts.refused.fetch_add(1, Relaxed);
-            self.charge_reading(accounts, now);
-            return Err(account.refusal(what));
-        }
-        account.counts.demoted.fetch_add(1, Relaxed);
-        if asked.lowest {
-            return Ok(false);
-        }
-        if answer == BeyondBudget::Throttle && self.throttle(ledger, account, asked.threads) {
-            return Ok(false);
-        }
-        if self.is_lowered.get() {
-            return Ok(false);
-        }
-        let Some(lowered) = self.demote(ledger) else {
-            return Ok(false);
-        };
-        if asked.own {
-            // This thread serves only this client, so it keeps the lower priority for the client's next requests. If it
-            // changed its class for each request, the kernel would requeue it each time, ahead of other waiting
-            // threads.
-            self.stay(lowered.into());
-            return Ok(false);
-        }
-        self.demoted.set(Some(lowered));
-        Ok(true)
-    }
-
-    /// Charges the processor time for reading a request that is refused, if processor time is limited.
-    fn charge_reading(&self, accounts: &Accounts<'_>, now: u64) {
-        if !accounts.iter().flatten().any(|account| account.limits() & TIME != 0) {
-            return;
-        }
-        let cpu = thread_cpu_nanoseconds();
-        let before = self.charged.replace(cpu);
-        if before != 0 {
-            for account in accounts.iter().flatten() {
-                account.charge(now, cpu.saturating_sub(before));
-            }
-        }
-    }
-
-    /// Limits the thread to its part of the processor time of a budget; returns false if that is impossible.
-    fn throttle(&self, ledger: &Ledger, account: &Arc<Account>, threads: usize) -> bool {
-        if self.is_lowered.get() {
-            return true;
-        }
-        match throttle(account, threads, schedule::reserve) {
-            Throttling::Throttled(throttled) => {
-                self.stay(throttled);
-                true
-            }
-            // The thread is already lowered or has a reservation, so nothing more is changed.
-            Throttling::Unchanged => true,
-            Throttling::Unavailable => false,
-            Throttling::Refused(error) => {
-                lowest::tell(&ledger.watch, || {
-                    format!("threads are demoted instead of throttled: {error}")
-                });
-                false
-            }
-        }
-    }
-
-    fn demote(&self, ledger: &Ledger) -> Option<Lowered> {
-        let lowered = rt::lower(|| {
-            let below = schedule::current().and_then(|now| {
-                let below = ledger.lowest.below(now);
-                below.ok_or_else(|| std::io::ErrorKind::PermissionDenied.into())
-            });
-            below.and_then(schedule::set_current)
-        });
-        lowered.ok().flatten()
-    }
-}
-
-impl Charged<'_> {
-    /// Does what dropping does, in code that is inlined.
-    #[inline(always)]
-    pub(crate) fn end(mut self) {
-        self.finish();
-        mem::forget(self);
-    }
-
-    /// Ends the request. A second call does nothing, so a panic in the first one does not charge the request twice.
-    #[inline(always)]
-    fn finish(&mut self) {
-        let bundle = self.bundle.take();
-        if mem::take(&mut self.timed) {
-            self.settle(bundle.as_deref());
-        }
-        if mem::take(&mut self.demoted) {
-            drop(self.desk.demoted.take());
-        }
-        if mem::take(&mut self.pauses) {
-            self.desk.pause(self.client, bundle.as_deref());
-        }
-    }
-
-    /// Charges the processor time used.
-    #[inline(always)]
-    fn settle(&self, bundle: Option<&Bundle>) {
-        let Some(slot) = self.desk.slot.get() else {
-            return;
-        };
-        let Finished { cpu, left, run, longest, told, demoted } =
-            slot.finish(thread_cpu_nanoseconds);
-        self.desk.charged.set(cpu);
-        each(self.client, bundle, |_, account| account.charge(self.now, left));
-        if run > longest || demoted {
-            self.overran(bundle, slot, run, told, demoted);
-        }
-    }
-
-    // The values are passed one by one, because a reference would keep them in memory for each request.
-    #[cold]
-    fn overran(
-        &self,
-        bundle: Option<&Bundle>,
-        slot: &BudgetSlot,
-        run: u64,
-        told: bool,
-        demoted: bool,
-    ) {
-        if demoted && !rt::restore_demoted() {
-            lowest::tell(&self.ledger.watch, || {
-                format!("the kernel does not restore the urgency of thread {}", slot.thread)
-            });
-        }
-        if told {
-            return;
-        }
-        // The request ended before the watcher noticed the overrun, so this thread reports it.
-        each(self.client, bundle, |_, account| {
-            if let Some(overrun) = overruns(account, run, slot.thread, false, false) {
-                let log = account.is_to_tell(clock::monotonic_nanoseconds());
-                self.ledger.tell(&overrun, log);
-            }
-        });
-    }
-}
-
-impl Drop for Charged<'_> {
-    fn drop(&mut self) {
-        self.finish();
-    }
-}
-
-/// Calls `look` with each account of a request, and with its index.
-#[inline(always)]
-fn each<'a>(
-    client: &'a Arc<Account>,
-    bundle: Option<&'a Bundle>,
-    mut look: impl FnMut(usize, &'a Arc<Account>),
-) {
-    look(0, client);
-    let Some(bundle) = bundle else {
-        return;
-    };
-    for (account, at) in bundle.present().zip(1..) {
-        look(at, account);
-    }
-}
-
-/// Counts a request as served within the budgets, or demoted.
-#[inline(always)]
-fn count_served(client: &Arc<Account>, bundle: Option<&Bundle>) {
-    each(client, bundle, |_, account| {
-        account.counts.served.fetch_add(1, Relaxed);
-    });
-}
-
-#[inline]
-fn accounts<'a>(client: &'a Arc<Account>, bundle: Option<&'a Bundle>) -> Accounts<'a> {
-    match bundle {
-        None => [Some(client), None, None, None],
-        Some(Bundle { accounts: [first, second, third], .. }) => {
-            [Some(client), first.as_ref(), second.as_ref(), third.as_ref()]
-        }
-    }
-}
-
-/// Returns the bit set of the limits of all accounts.
-#[inline(always)]
-fn limits(client: &Arc<Account>, bundle: Option<&Bundle>) -> u8 {
-    client.limits() | bundle.map_or(0, |bundle| bundle.limits)
-}
-
-/// Returns one bit for each exhausted account, as [`take`] does, if one of them refuses requests; otherwise 0. Takes
-/// nothing.
-fn refusing(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> u8 {
-    let (mut spent, mut refuses) = (0u8, false);
-    each(client, bundle, |at, account| {
-        if let Some(what) = account.spent(now) {
-            spent |= match what {
-                Spent::Time => 1u8 << at,
-                Spent::Rate => 1u8 << (at + 4),
-            };
-            refuses |= account.refuses();
-        }
-    });
-    if refuses { spent } else { 0 }
-}
-
-/// Takes a request from each account. Returns one bit for each exhausted account: in the lower four bits if its
-/// processor time is exhausted, in the upper four bits if its rate is.
-#[inline]
-fn take(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> u8 {
-    let mut spent = 0u8;
-    each(client, bundle, |at, account| {
-        let limits = account.limits();
-        if limits & TIME != 0 && account.is_out_of_time(now) {
-            spent |= 1 << at;
-        } else if limits & RATE != 0 && !account.take_request(now) {
-            spent |= 1 << (at + 4);
-        }
-    });
-    spent
-}
-
-/// Takes a request from each account; returns false, and takes nothing, if one of them is exhausted. `limited` is the
-/// bit set of their limits.
-#[inline(always)]
-fn take_all(client: &Arc<Account>, bundle: Option<&Bundle>, limited: u8, now: u64) -> bool {
-    if limited & TIME != 0 {
-        let is_out_of_time =
-            |account: &Arc<Account>| account.limits() & TIME != 0 && account.is_out_of_time(now);
-        if is_out_of_time(client)
-            || bundle.is_some_and(|bundle| bundle.present().any(is_out_of_time))
-        {
-            return false;
-        }
-    }
-    limited & RATE == 0 || take_requests(client, bundle, now)
-}
-
-/// Takes a request from each account that limits the rate of requests; returns false, and takes nothing, if one of them
-/// is exhausted. At least one account has to limit the rate. Does not look at processor time.
-#[inline(always)]
-pub(super) fn take_requests(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> bool {
-    let Some(bundle) = bundle else {
-        return client.take_request(now);
-    };
-    // Until a request that was taken is given back, another thread may be refused one. So nothing is taken from one
-    // account if another account is exhausted already.
-    let rates = bundle.rates + u8::from(client.limits() & RATE != 0);
-    if rates > 1 && bundle.present().any(|account| account.lacks_request(now)) {
-        return false;
-    }
-    if !client.take(now) {
-        return false;
-    }
-    for (account, at) in bundle.present().zip(0..) {
-        if !account.take(now) {
-            put_back(client, &bundle.accounts[..at], now);
-            return false;
-        }
-    }
-    true
-}
-
-/// Gives back a request to each account from which [`take_requests`] has taken it.
-#[cold]
-fn put_back(client: &Account, others: &[Option<Arc<Account>>], now: u64) {
-    client.put_back(now);
-    others.iter().flatten().for_each(|account| account.put_back(now));
 }
 
 impl fmt::Debug for Desk {
@@ -722,50 +390,6 @@ mod tests {
     use crate::scheduler::budget::{Budget, BudgetOf, Described, OverrunHooks};
     use crate::threads::Threads;
     use crate::threads::rt::{RealTime, Scheduling};
-
-    #[test]
-    fn a_request_that_one_budget_refuses_takes_nothing_from_the_others() {
-        const NOW: u64 = 1_000_000;
-        let account = |id, of: &BudgetOf, burst| {
-            Arc::new(Account::new(id, of, Budget::default().requests(1, burst)))
-        };
-        let client = account(0, &BudgetOf::EachClient, 4);
-        let poa = |id, burst| Some(account(id, &BudgetOf::Poa("sensors".into()), burst));
-        let bundle = Bundle::of([poa(1, 3), poa(2, 2), None]);
-        let taken = (0..10).filter(|_| take_requests(&client, Some(&bundle), NOW)).count();
-        assert_eq!(taken, 2);
-        let left = |account: &Account| (0..10).filter(|_| account.take(NOW)).count();
-        let others: Vec<usize> = bundle.accounts.iter().flatten().map(|it| left(it)).collect();
-        assert_eq!((left(&client), &others[..]), (2, &[1, 0][..]));
-    }
-
-    #[test]
-    fn a_request_that_another_budget_refuses_does_not_change_its_clients_account() {
-        const NOW: u64 = 1_000_000;
-        let account =
-            |of: &BudgetOf| Arc::new(Account::new(0, of, Budget::default().requests(1, 1)));
-        let (client, poa) = (account(&BudgetOf::EachClient), BudgetOf::Poa("sensors".into()));
-        let bundle = Bundle::of([Some(account(&poa)), None, None]);
-        assert!(bundle.accounts.iter().flatten().all(|account| account.take(NOW)));
-        assert!(!take_requests(&client, Some(&bundle), NOW));
-        // A request that was taken and given back would leave the time at which that happened.
-        assert_eq!(client.debt(0), 0);
-    }
-
-    #[test]
-    fn limits_that_have_changed_since_they_were_cached_apply() {
-        const NOW: u64 = 1_000_000;
-        let account = |id, budget| Arc::new(Account::new(id, &BudgetOf::EachClient, budget));
-        let client = account(0, Budget::default().requests(1, 4));
-        let poa = account(1, Budget::default());
-        let bundle = Bundle::of([Some(Arc::clone(&poa)), None, None]);
-        poa.set(Budget::default().requests(1, 1), NOW);
-        assert!(take_requests(&client, Some(&bundle), NOW));
-        assert!(!take_requests(&client, Some(&bundle), NOW), "the POA has a limit now");
-        poa.set(Budget::default(), NOW);
-        assert!(take_requests(&client, Some(&bundle), NOW), "the limit was removed");
-        assert_eq!((0..10).filter(|_| client.take(NOW)).count(), 2);
-    }
 
     /// Returns a ledger with these rules.
     fn ledger(rules: &[(BudgetOf, Budget)]) -> (Arc<Ledger>, Arc<Threads>) {

@@ -5,9 +5,10 @@
 //! -ORBBudget, Orb::set_budget     rules (rule.rs): whose, and how much
 //!   -> Ledger (ledger.rs)         of one ORB: an account for each rule, and for each client
 //!        -> Account (account.rs)  what is left: two token buckets (bucket.rs), counters
-//! request -> Desk (desk.rs)       of each thread: finds the accounts, and takes from them or decides on the treatment
+//! request -> Desk (desk.rs)       of each thread: finds the accounts, and takes a request from each (taking.rs)
 //!             -> Bundle           accounts of an operation of an object, cached with their limits (cached.rs)
-//!             -> Charged          while it runs: its processor time is charged when it ends
+//!             -> desk/beyond.rs   if an account is exhausted: decides on the treatment of the request
+//!             -> Charged          while the request runs (desk/charged.rs): charges its processor time at its end
 //!             -> Restraint        of a thread (throttle.rs) that is throttled or demoted beyond the budget
 //!        -> BudgetSlot (slot.rs)  what the thread runs, for
 //! Watcher (watcher.rs)            each quantum: charges what runs, tells and demotes what overruns
@@ -30,6 +31,7 @@ mod overrun;
 mod report;
 mod rule;
 mod slot;
+mod taking;
 mod throttle;
 mod watcher;
 

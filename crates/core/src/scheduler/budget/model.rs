@@ -8,10 +8,10 @@ use shuttle::thread;
 
 use super::account::Account;
 use super::bucket::Bucket;
-use super::desk::take_requests;
 use super::ledger::Bundle;
 use super::rule::{Budget, BudgetOf};
 use super::slot::BudgetSlot;
+use super::taking::take_requests;
 use crate::sim::model::explore;
 
 /// Fixed time, so that nothing is refilled meanwhile.

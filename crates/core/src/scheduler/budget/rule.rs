@@ -75,10 +75,10 @@ pub enum BeyondBudget {
     /// Refuses the request as `Refuse` does, and does not read the connection over which it arrived until the budget
     /// has refilled so far that the next request is within it. A connection whose request has just exhausted the budget
     /// is not read either. The flow control of the transport then stops the client: a client that waits for each answer
-    /// is slowed down to its budget. Each pause lasts a second at most; if the budget has not refilled by then, the next
-    /// request is refused, and the next pause begins. Acts as `Refuse` on bidirectional connections, which also carry
-    /// replies, on links that may lose messages (UDP and groups), which have no flow control, and on requests that were
-    /// read before the pause.
+    /// is slowed down to its budget. Each pause lasts a second at most; if the budget has not refilled by then, the
+    /// next request is refused, and the next pause begins. Acts as `Refuse` on bidirectional connections, which also
+    /// carry replies, on links that may lose messages (UDP and groups), which have no flow control, and on requests
+    /// that were read before the pause.
     Pause,
 }
 

@@ -153,9 +153,10 @@ fn lane_endpoints(
     options.endpoints()?.iter().map(next).collect()
 }
 
-/// Returns the rules for the published addresses of an endpoint of a lane, the `number`th of the ORB from 1. The port of
-/// a rule is that of the ORB's own endpoint. If the lane's endpoint `follows` that endpoint, its published port is as far
-/// from the rule's port as the ports of the two endpoints are from each other; otherwise its own port is published.
+/// Returns the rules for the published addresses of an endpoint of a lane, the `number`th of the ORB from 1. The port
+/// of a rule is that of the ORB's own endpoint. If the lane's endpoint `follows` that endpoint, its published port is
+/// as far from the rule's port as the ports of the two endpoints are from each other; otherwise its own port is
+/// published.
 fn lane_rules(
     options: &Options,
     id: ThreadpoolId,

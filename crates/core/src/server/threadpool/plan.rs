@@ -427,7 +427,8 @@ impl Threadpool {
         }
         if !self.has_lanes {
             return wrong(
-                "threads of a pool without lanes take the priority of each request, as -ORBSchedPolicy says: give the                  pool lanes, or leave out a scheduling of its own",
+                "threads of a pool without lanes take the priority of each request, as -ORBSchedPolicy says: give the \
+                 pool lanes, or remove the scheduling of the pool",
             );
         }
         let real_time = |class| matches!(class, Class::Fifo | Class::RoundRobin);

@@ -227,7 +227,8 @@ fn fragments_that_are_refused_move_no_window() {
         all.take(from(port), &header, octets, now).map(|message| message.is_some())
     };
     assert_eq!(take(1, header(1, 16, 0, 0, 2), &[7; 8]), Ok(false));
-    // The message with number 100 is far ahead of the window. Its first fragment is empty, or is not within the message.
+    // The message with number 100 is far ahead of the window. Its first fragment is empty, or is not within the
+    // message.
     let refused: [(u32, u32, &[u8]); 3] = [(0, 0, &[]), (9, 0, &[8; 8]), (0, 2, &[8; 8])];
     for (offset, fragment, octets) in refused {
         for port in [1, 2] {

@@ -127,7 +127,8 @@ impl World {
         command("ip", &["netns", "exec", host, "sh", "-c", forward]);
     }
 
-    /// Makes `router` translate addresses by rules of nftables: `inwards` before it chooses a route, such as `dnat`, and
+    /// Makes `router` translate addresses by rules of nftables: `inwards` before it chooses a route, such as `dnat`,
+    /// and
     /// `outwards` afterwards, such as `masquerade`. If the system cannot do this, reports so and returns false.
     ///
     /// # Panics

@@ -1,0 +1,1 @@
+../../../../../examples/hello/src/bin/server.rs

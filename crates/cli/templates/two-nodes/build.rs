@@ -1,0 +1,1 @@
+../../../../examples/two-nodes/build.rs

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use clap::Args;
-use oxorb::rt::probe::{self, Side, Stage};
+use oxorb::rt::probe::{self, ProbeSide, Stage};
 use serde::Serialize;
 
 use crate::Result;
@@ -108,7 +108,7 @@ enum Step {
     /// Step from the server's framed reply to its octets at the client.
     Reply,
     /// Time between the first and the last stamp of one side.
-    Whole(Side),
+    Whole(ProbeSide),
 }
 
 #[derive(Serialize)]
@@ -182,7 +182,7 @@ impl Samples {
             }
         }
         for (client, server) in client.into_iter().zip(server) {
-            for (side, stamps) in [(Side::Client, client), (Side::Server, server)] {
+            for (side, stamps) in [(ProbeSide::Client, client), (ProbeSide::Server, server)] {
                 for pair in stamps.windows(2) {
                     self.note(Step::To(pair[1].0), pair[1].1 - pair[0].1);
                 }
@@ -247,8 +247,8 @@ fn calls_of(stamps: &[Stamp], first: Stage, last: Stage) -> Vec<&[Stamp]> {
 impl Step {
     fn place(self) -> (u8, u8) {
         match self {
-            Step::To(stage) => (u8::from(stage.side() == Side::Server), stage as u8),
-            Step::Whole(side) => (u8::from(side == Side::Server), u8::MAX),
+            Step::To(stage) => (u8::from(stage.side() == ProbeSide::Server), stage as u8),
+            Step::Whole(side) => (u8::from(side == ProbeSide::Server), u8::MAX),
             Step::Request => (2, 0),
             Step::Reply => (2, 1),
         }
@@ -261,8 +261,8 @@ impl Step {
             Step::Request | Step::Reply => return "between",
         };
         match side {
-            Side::Client => "client",
-            Side::Server => "server",
+            ProbeSide::Client => "client",
+            ProbeSide::Server => "server",
         }
     }
 

@@ -5,8 +5,8 @@ use core::fmt;
 
 use crate::dynamic::{Walk, skip_exception_id};
 use crate::{
-    ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, DynamicError, Encode, Encoder,
-    ErrorKind, Limits, Result, Scope, TcKind, TypeCode, Typed, WcharSet,
+    ByteOrder, CharSet, Decode, Decoder, DecoderLimits, Dialect, Dynamic, DynamicError, Encode,
+    Encoder, ErrorKind, Result, Scope, TcKind, TypeCode, Typed, WcharSet,
 };
 
 /// IDL `any`: a value of any type, with the type.
@@ -71,7 +71,7 @@ struct Received {
     phase: usize,
     order: ByteOrder,
     dialect: Dialect,
-    limits: Limits,
+    limits: DecoderLimits,
     /// Scope of references and valuetypes within the value.
     scope: Option<Arc<dyn Scope>>,
 }
@@ -274,7 +274,7 @@ impl Any {
             phase,
             order,
             dialect,
-            limits: Limits::default(),
+            limits: DecoderLimits::default(),
             scope: None,
         })
     }

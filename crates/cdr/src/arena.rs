@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(borrowed, [false, true, true]);
         assert_eq!(borrowed.as_ptr().addr(), octets.as_ptr().addr());
         assert_eq!(arena.booleans(&mut d, 3).unwrap(), [false, true, false]);
-        let strict = crate::Limits { strict: true, ..crate::Limits::default() };
+        let strict = crate::DecoderLimits { strict: true, ..crate::DecoderLimits::default() };
         let mut d = Decoder::new(&octets[3..], ByteOrder::Big, Dialect::GIOP_1_2);
         d = d.with_limits(strict);
         assert_eq!(arena.booleans(&mut d, 3).unwrap_err(), ErrorKind::BadBoolean(0xA0).at(1));

@@ -3,7 +3,7 @@
 use crate::dynamic::Walk;
 use crate::prelude::*;
 use crate::{
-    Any, ByteOrder, Decode as _, Decoder, Dialect, Encoder, Limits, Result, Scope, TypeCode,
+    Any, ByteOrder, Decode as _, Decoder, DecoderLimits, Dialect, Encoder, Result, Scope, TypeCode,
 };
 
 /// Codec that converts values to the octets of an encapsulation and back: the data of a service
@@ -35,14 +35,14 @@ use crate::{
 pub struct Codec {
     dialect: Dialect,
     order: ByteOrder,
-    limits: Limits,
+    limits: DecoderLimits,
 }
 
 impl Codec {
     /// Creates a codec for these rules (`CodecFactory::create_codec`), which writes in native byte
     /// order.
     pub fn new(dialect: Dialect) -> Codec {
-        Codec { dialect, order: ByteOrder::NATIVE, limits: Limits::default() }
+        Codec { dialect, order: ByteOrder::NATIVE, limits: DecoderLimits::default() }
     }
 
     /// Returns this codec with another byte order for writing. Both orders can always be read.
@@ -53,7 +53,7 @@ impl Codec {
 
     /// Returns this codec with other limits for reading.
     #[must_use]
-    pub fn with_limits(self, limits: Limits) -> Codec {
+    pub fn with_limits(self, limits: DecoderLimits) -> Codec {
         Codec { limits, ..self }
     }
 

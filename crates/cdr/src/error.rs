@@ -113,7 +113,7 @@ pub enum ErrorKind {
     NoCustomMarshal,
     /// A value written while it is still under construction.
     IncompleteValue,
-    /// The values of one message take more memory than [`max_memory`](crate::Limits::max_memory).
+    /// The values of one message take more memory than [`max_memory`](crate::DecoderLimits::max_memory).
     TooMuchMemory {
         /// Maximum number of octets.
         limit: u32,

@@ -4,7 +4,7 @@ pub use crate::model::encode_as_modelled;
 use crate::prelude::*;
 pub use crate::value::fuzz::decode_values;
 use crate::{
-    Any, ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, Limits,
+    Any, ByteOrder, CharSet, Decode, Decoder, DecoderLimits, Dialect, Dynamic, Encode, Encoder,
     LongDouble, TypeCode, WcharSet, skip,
 };
 
@@ -118,7 +118,7 @@ fn one_type_after_the_other(decoder: Decoder<'_>) {
 
 /// Lets each octet select what to read next, so that types occur at every alignment and depth.
 fn directed_by_the_octets(mut decoder: Decoder<'_>) {
-    decoder = decoder.with_limits(Limits { max_depth: 16, ..Limits::default() });
+    decoder = decoder.with_limits(DecoderLimits { max_depth: 16, ..DecoderLimits::default() });
     while let Ok(choice) = decoder.octet() {
         let outcome = match choice % 16 {
             0 => decoder.short().map(drop),

@@ -20,7 +20,7 @@
 //!   [`mod@interpreted`].
 //! - Types and values known only at run time are [`TypeCode`]s, [`Any`]s and [`Dynamic`]s; IDL
 //!   `fixed` is a [`Decimal`].
-//! - Octets from a peer are never trusted: see [`Decoder::length`], [`Limits`] and [`ErrorKind`].
+//! - Octets from a peer are never trusted: see [`Decoder::length`], [`DecoderLimits`] and [`ErrorKind`].
 //!
 //! Real-time cost: with a buffer large enough from an earlier message, encoding allocates nothing;
 //! decoding allocates only for owned strings and sequences. There are no locks and no system calls.
@@ -93,7 +93,8 @@ pub use decimal::{Decimal, DecimalError, FixedPoint};
 pub use decoder::Decoder;
 pub use dialect::{CharSet, Dialect, WcharSet};
 pub use dynamic::{
-    Dynamic, DynamicError, DynamicValue, Field, RawProfile, RawReference, Reason, Selected, skip,
+    Dynamic, DynamicError, DynamicErrorKind, DynamicValue, Field, RawProfile, RawReference,
+    Selected, skip,
 };
 pub use encoder::Encoder;
 pub use error::{Error, ErrorKind, Result};
@@ -101,7 +102,7 @@ pub use fixed::{Fixed, FixedReader, FixedWriter, Layout};
 pub use gap::Gap;
 pub use gather::Encoded;
 pub use large::{LARGE_BUFFER, on_large_buffer};
-pub use limits::Limits;
+pub use limits::DecoderLimits;
 pub use long_double::LongDouble;
 pub use nilable::Nilable;
 pub use octet_seq::OctetSeq;
@@ -119,7 +120,7 @@ pub use typecode::{
     Wstring,
 };
 pub use value::{
-    Behaviour, ByHand, CustomMarshal, Factory, Inherits, Link, NoBehaviour, NotByHand, StringValue,
-    Value, ValueBase, ValueInfo, ValueKey, ValueRegistry, ValueState, Valuetype, WstringValue,
-    first_behaviour,
+    Behaviour, ByHand, CustomMarshal, Factory, Inherits, NoBehaviour, NotByHand, StringValue,
+    Value, ValueBase, ValueInfo, ValueKey, ValueLink, ValueRegistry, ValueState, Valuetype,
+    WstringValue, first_behaviour,
 };

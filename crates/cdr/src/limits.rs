@@ -2,13 +2,13 @@
 /// exhaust memory or stack; and whether the decoder is strict.
 ///
 /// ```
-/// use oxorb_cdr::Limits;
+/// use oxorb_cdr::DecoderLimits;
 ///
-/// let strict = Limits { max_depth: 8, ..Limits::default() };
-/// assert!(strict.max_depth < Limits::default().max_depth);
+/// let strict = DecoderLimits { max_depth: 8, ..DecoderLimits::default() };
+/// assert!(strict.max_depth < DecoderLimits::default().max_depth);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct DecoderLimits {
     /// Maximum number of levels of nested encapsulations and recursive values (default 64). Costs
     /// stack: one frame of each value's decode function per level.
     pub max_depth: u16,
@@ -31,7 +31,7 @@ pub struct Limits {
     pub strict: bool,
 }
 
-impl Default for Limits {
+impl Default for DecoderLimits {
     fn default() -> Self {
         Self {
             max_depth: 64,

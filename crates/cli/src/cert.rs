@@ -57,7 +57,7 @@ fn new(wanted: &New) -> Done {
     use oxorb_terminal::output::{because, print};
 
     let New { dir, hosts, clients, days } = wanted;
-    let made = oxorb::tls::make(&oxorb::tls::Wanted {
+    let made = oxorb::tls::make(&oxorb::tls::WantedCertificates {
         hosts: hosts.clone(),
         clients: clients.clone(),
         days: *days,

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use oxorb::ior::Ior;
-use oxorb::ior::describe::{self, Content, ExplainedComponent, Field, Key};
+use oxorb::ior::describe::{
+    self, ExplainedComponent, ExplainedContent, ExplainedField, ExplainedKey,
+};
 use oxorb::values::Printable;
 use oxorb::{Interface, Orb};
 use serde_json::{Value, json};
@@ -47,7 +49,7 @@ pub(crate) fn run(command: Command) -> Done {
     }
 }
 
-fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
+fn as_text(ior: &Ior, reference: &describe::ExplainedReference) -> String {
     let mut out = String::new();
     if reference.is_nil {
         return "nil: refers to no object\n".to_owned();
@@ -71,7 +73,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
             profile.size
         );
         match &profile.content {
-            Content::Iiop { version, endpoints, key, components } => {
+            ExplainedContent::Iiop { version, endpoints, key, components } => {
                 let _ = writeln!(out, "  version    GIOP {version}");
                 for (n, endpoint) in endpoints.iter().enumerate() {
                     let kind = if n == 0 { "address" } else { "alternate" };
@@ -85,7 +87,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
-            Content::Addressed { version, address, key, components } => {
+            ExplainedContent::Addressed { version, address, key, components } => {
                 let _ = writeln!(
                     out,
                     "  version    GIOP {version}\n  address    {address} {FAINT}(for this protocol, not for \
@@ -94,7 +96,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
-            Content::Unix { version, path, identity, key, components } => {
+            ExplainedContent::Unix { version, path, identity, key, components } => {
                 let _ =
                     writeln!(out, "  version    GIOP {version}\n  socket     {}", Printable(path));
                 for field in identity {
@@ -103,17 +105,17 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
-            Content::Placed { version, place, key, components } => {
+            ExplainedContent::Placed { version, place, key, components } => {
                 let _ =
                     writeln!(out, "  version    GIOP {version}\n  address    {}", Printable(place));
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
-            Content::Components(components) => components_text(&mut out, components),
-            Content::Opaque { hex } => {
+            ExplainedContent::Components(components) => components_text(&mut out, components),
+            ExplainedContent::Opaque { hex } => {
                 let _ = writeln!(out, "  octets     {hex}");
             }
-            Content::Malformed { error, hex } => {
+            ExplainedContent::Malformed { error, hex } => {
                 let _ = writeln!(out, "  malformed  {error}\n  octets     {hex}");
             }
         }
@@ -121,7 +123,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
     out
 }
 
-fn key_text(out: &mut String, key: &Key) {
+fn key_text(out: &mut String, key: &ExplainedKey) {
     let _ = writeln!(
         out,
         "  key        {} {FAINT}({} octets){FAINT:#}",
@@ -160,13 +162,13 @@ fn tag(tag: u32) -> String {
     if tag < 1000 { tag.to_string() } else { format!("0x{tag:08x}") }
 }
 
-fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
+fn as_json(ior: &Ior, reference: &describe::ExplainedReference) -> Value {
     let profiles: Vec<Value> = reference
         .profiles
         .iter()
         .map(|profile| {
             let mut value = match &profile.content {
-                Content::Iiop { version, endpoints, key, components } => json!({
+                ExplainedContent::Iiop { version, endpoints, key, components } => json!({
                     "giop": version.to_string(),
                     "endpoints": endpoints.iter().map(ToString::to_string).collect::<Vec<_>>(),
                     "unreachable": endpoints
@@ -176,30 +178,30 @@ fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
-                Content::Addressed { version, address, key, components } => json!({
+                ExplainedContent::Addressed { version, address, key, components } => json!({
                     "giop": version.to_string(),
                     "address": address.to_string(),
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
-                Content::Placed { version, place, key, components } => json!({
+                ExplainedContent::Placed { version, place, key, components } => json!({
                     "giop": version.to_string(),
                     "address": place,
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
-                Content::Unix { version, path, identity, key, components } => json!({
+                ExplainedContent::Unix { version, path, identity, key, components } => json!({
                     "giop": version.to_string(),
                     "socket": path,
                     "identity": fields_json(identity),
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
-                Content::Components(components) => {
+                ExplainedContent::Components(components) => {
                     json!({ "components": components_json(components) })
                 }
-                Content::Opaque { hex } => json!({ "hex": hex }),
-                Content::Malformed { error, hex } => {
+                ExplainedContent::Opaque { hex } => json!({ "hex": hex }),
+                ExplainedContent::Malformed { error, hex } => {
                     json!({ "error": error.to_string(), "hex": hex })
                 }
             };
@@ -217,7 +219,7 @@ fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
     })
 }
 
-fn key_json(key: &Key) -> Value {
+fn key_json(key: &ExplainedKey) -> Value {
     json!({ "text": key.text, "hex": key.hex, "made_by": key.maker })
 }
 
@@ -236,7 +238,7 @@ fn components_json(components: &[ExplainedComponent]) -> Vec<Value> {
         .collect()
 }
 
-fn fields_json(all: &[Field]) -> Value {
+fn fields_json(all: &[ExplainedField]) -> Value {
     let mut fields = serde_json::Map::new();
     for field in all {
         let value = Value::from(field.value.clone());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use oxorb::client::Failure;
 use oxorb::ior::Ior;
-use oxorb::protocol::{Profile, Protocol};
+use oxorb::protocol::{Profile, ProtocolStack};
 use oxorb::settings::ClientConnections;
 use oxorb::transport::Address;
 use oxorb::values::Printable;
@@ -297,26 +297,29 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<PingedEndpoint> {
     let place = |of: &str| protocols.iter().position(|it| it.name() == of);
     let (mut each, mut near, mut first): (Vec<PingedEndpoint>, Vec<PingedEndpoint>, _) =
         (Vec::new(), Vec::new(), None);
-    let mut add = |protocol: &Protocol, profile: &Profile, address: &Address, lane, is_near| {
-        let alone = alone(profile, address, lane);
-        let ior =
-            Ior { type_id: ior.type_id.clone(), profiles: vec![protocol.profile().write(&alone)] };
-        let address = Printable(address.for_people());
-        let address = match lane {
-            Some(priority) => format!("{address} (lane of priority {priority})"),
-            None => address.to_string(),
+    let mut add =
+        |protocol: &ProtocolStack, profile: &Profile, address: &Address, lane, is_near| {
+            let alone = alone(profile, address, lane);
+            let ior = Ior {
+                type_id: ior.type_id.clone(),
+                profiles: vec![protocol.profile().write(&alone)],
+            };
+            let address = Printable(address.for_people());
+            let address = match lane {
+                Some(priority) => format!("{address} (lane of priority {priority})"),
+                None => address.to_string(),
+            };
+            let found = PingedEndpoint {
+                protocol: protocol.name().to_owned(),
+                address,
+                object: ObjectRef::from_ref(Ref::new(orb, ior)),
+                same_host: is_near,
+            };
+            if protocol.messaging().is_none() {
+                first.get_or_insert(each.len());
+            }
+            if is_near { &mut near } else { &mut each }.push(found);
         };
-        let found = PingedEndpoint {
-            protocol: protocol.name().to_owned(),
-            address,
-            object: ObjectRef::from_ref(Ref::new(orb, ior)),
-            same_host: is_near,
-        };
-        if protocol.messaging().is_none() {
-            first.get_or_insert(each.len());
-        }
-        if is_near { &mut near } else { &mut each }.push(found);
-    };
     for tagged in &ior.profiles {
         let Some(protocol) = protocols.tagged(tagged.tag) else {
             continue;

@@ -72,7 +72,7 @@ pub(crate) struct Known<'k> {
 }
 
 impl Names for Known<'_> {
-    fn limits(&self) -> oxorb_dynamic::Limits {
+    fn limits(&self) -> oxorb_dynamic::DecoderLimits {
         self.orb.options().limits.cdr
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, Weak};
 
-use oxorb_cdr::Link;
+use oxorb_cdr::ValueLink;
 use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef, Ref};
 use oxorb_object::SystemException;
@@ -28,7 +28,7 @@ pub struct Component {
     attributes: OnceLock<Vec<Attribute>>,
     gates: OnceLock<BTreeMap<String, Arc<Gate>>>,
     pub(crate) home: OnceLock<CcmHomeRef>,
-    pub(crate) key: OnceLock<Link<PrimaryKeyBase>>,
+    pub(crate) key: OnceLock<ValueLink<PrimaryKeyBase>>,
     pub(crate) keyed: OnceLock<Keyed>,
     own: OnceLock<ObjectRef>,
     /// All activated objects: the component, its facets and its consumers.

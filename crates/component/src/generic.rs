@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::{Link, Value};
+use oxorb_cdr::{Value, ValueLink};
 use oxorb_core::{Interface, ObjectRef};
 use oxorb_object::SystemException;
 
@@ -127,12 +127,12 @@ fn base(name: &str, type_id: &str) -> PortDescription {
     PortDescription { name: name.to_owned(), type_id: type_id.to_owned() }
 }
 
-fn facet(name: &str, port: &Arc<dyn Provides>) -> Link<FacetDescription> {
+fn facet(name: &str, port: &Arc<dyn Provides>) -> ValueLink<FacetDescription> {
     let state = FacetDescription { base: base(name, port.type_id()), facet_ref: port.object() };
     Value::new(state).into()
 }
 
-fn consumer(name: &str, port: &Arc<dyn Provides>) -> Link<ConsumerDescription> {
+fn consumer(name: &str, port: &Arc<dyn Provides>) -> ValueLink<ConsumerDescription> {
     let state = ConsumerDescription {
         base: base(name, port.type_id()),
         consumer: port.object().map(|object| object.unchecked_narrow()),
@@ -140,17 +140,17 @@ fn consumer(name: &str, port: &Arc<dyn Provides>) -> Link<ConsumerDescription> {
     Value::new(state).into()
 }
 
-fn connection((ck, object): (Link<Cookie>, ObjectRef)) -> Link<ConnectionDescription> {
+fn connection((ck, object): (ValueLink<Cookie>, ObjectRef)) -> ValueLink<ConnectionDescription> {
     let objref = Some(object);
     let ck = ck.get().into();
     Value::new(ConnectionDescription { ck, objref }).into()
 }
 
-fn connections(port: &Arc<dyn Connections>) -> Vec<Link<ConnectionDescription>> {
+fn connections(port: &Arc<dyn Connections>) -> Vec<ValueLink<ConnectionDescription>> {
     port.objects().into_iter().map(connection).collect()
 }
 
-fn receptacle(name: &str, port: &Arc<dyn Connections>) -> Link<ReceptacleDescription> {
+fn receptacle(name: &str, port: &Arc<dyn Connections>) -> ValueLink<ReceptacleDescription> {
     let state = ReceptacleDescription {
         base: base(name, port.type_id()),
         is_multiple: port.is_multiple(),
@@ -159,7 +159,7 @@ fn receptacle(name: &str, port: &Arc<dyn Connections>) -> Link<ReceptacleDescrip
     Value::new(state).into()
 }
 
-fn emitter(name: &str, port: &Arc<dyn Connections>) -> Link<EmitterDescription> {
+fn emitter(name: &str, port: &Arc<dyn Connections>) -> ValueLink<EmitterDescription> {
     let connected = port.objects().pop();
     let state = EmitterDescription {
         base: base(name, port.type_id()),
@@ -168,10 +168,10 @@ fn emitter(name: &str, port: &Arc<dyn Connections>) -> Link<EmitterDescription> 
     Value::new(state).into()
 }
 
-fn publisher(name: &str, port: &Arc<dyn Connections>) -> Link<PublisherDescription> {
-    let subscriber = |(ck, object): (Link<Cookie>, ObjectRef)| {
+fn publisher(name: &str, port: &Arc<dyn Connections>) -> ValueLink<PublisherDescription> {
+    let subscriber = |(ck, object): (ValueLink<Cookie>, ObjectRef)| {
         let consumer = Some(object.unchecked_narrow());
-        Link::from(Value::new(SubscriberDescription { ck, consumer }))
+        ValueLink::from(Value::new(SubscriberDescription { ck, consumer }))
     };
     let state = PublisherDescription {
         base: base(name, port.type_id()),
@@ -189,14 +189,14 @@ impl Navigation for Component {
         Ok(facet.object())
     }
 
-    fn get_all_facets(&self) -> Result<Vec<Link<FacetDescription>>> {
+    fn get_all_facets(&self) -> Result<Vec<ValueLink<FacetDescription>>> {
         self.all(is_facet, facet)
     }
 
     fn get_named_facets(
         &self,
         names: &[String],
-    ) -> Result<Vec<Link<FacetDescription>>, navigation::GetNamedFacetsError> {
+    ) -> Result<Vec<ValueLink<FacetDescription>>, navigation::GetNamedFacetsError> {
         self.named(names, is_facet, facet)
     }
 
@@ -218,7 +218,7 @@ impl Receptacles for Component {
         &self,
         name: &str,
         object: Option<&ObjectRef>,
-    ) -> Result<Link<Cookie>, receptacles::ConnectError> {
+    ) -> Result<ValueLink<Cookie>, receptacles::ConnectError> {
         let port = self.receptacle(name).ok_or(InvalidName {})?;
         port.connect_object(object).map_err(Refusal::raise)
     }
@@ -226,7 +226,7 @@ impl Receptacles for Component {
     fn disconnect(
         &self,
         name: &str,
-        cookie: &Link<Cookie>,
+        cookie: &ValueLink<Cookie>,
     ) -> Result<Option<ObjectRef>, receptacles::DisconnectError> {
         let port = self.receptacle(name).ok_or(InvalidName {})?;
         port.disconnect_object(cookie).map(Some).map_err(Missing::raise)
@@ -235,19 +235,19 @@ impl Receptacles for Component {
     fn get_connections(
         &self,
         name: &str,
-    ) -> Result<Vec<Link<ConnectionDescription>>, receptacles::GetConnectionsError> {
+    ) -> Result<Vec<ValueLink<ConnectionDescription>>, receptacles::GetConnectionsError> {
         let port = self.receptacle(name).ok_or(InvalidName {})?;
         Ok(connections(port))
     }
 
-    fn get_all_receptacles(&self) -> Result<Vec<Link<ReceptacleDescription>>> {
+    fn get_all_receptacles(&self) -> Result<Vec<ValueLink<ReceptacleDescription>>> {
         self.all(is_receptacle, receptacle)
     }
 
     fn get_named_receptacles(
         &self,
         names: &[String],
-    ) -> Result<Vec<Link<ReceptacleDescription>>, receptacles::GetNamedReceptaclesError> {
+    ) -> Result<Vec<ValueLink<ReceptacleDescription>>, receptacles::GetNamedReceptaclesError> {
         self.named(names, is_receptacle, receptacle)
     }
 }
@@ -265,7 +265,7 @@ impl Events for Component {
         &self,
         name: &str,
         subscriber: Option<&EventConsumerBaseRef>,
-    ) -> Result<Link<Cookie>, events::SubscribeError> {
+    ) -> Result<ValueLink<Cookie>, events::SubscribeError> {
         let port = self.publisher(name).ok_or(InvalidName {})?;
         let object = subscriber.map(Interface::unchecked_narrow);
         port.connect_object(object.as_ref()).map_err(|refusal| match refusal {
@@ -278,7 +278,7 @@ impl Events for Component {
     fn unsubscribe(
         &self,
         name: &str,
-        cookie: &Link<Cookie>,
+        cookie: &ValueLink<Cookie>,
     ) -> Result<Option<EventConsumerBaseRef>, events::UnsubscribeError> {
         let port = self.publisher(name).ok_or(InvalidName {})?;
         match port.disconnect_object(cookie) {
@@ -307,42 +307,42 @@ impl Events for Component {
         name: &str,
     ) -> Result<Option<EventConsumerBaseRef>, events::DisconnectConsumerError> {
         let port = self.emitter(name).ok_or(InvalidName {})?;
-        match port.disconnect_object(&Link::null()) {
+        match port.disconnect_object(&ValueLink::null()) {
             Ok(object) => Ok(Some(object.unchecked_narrow())),
             Err(_) => Err(NoConnection {}.into()),
         }
     }
 
-    fn get_all_consumers(&self) -> Result<Vec<Link<ConsumerDescription>>> {
+    fn get_all_consumers(&self) -> Result<Vec<ValueLink<ConsumerDescription>>> {
         self.all(is_consumer, consumer)
     }
 
     fn get_named_consumers(
         &self,
         names: &[String],
-    ) -> Result<Vec<Link<ConsumerDescription>>, events::GetNamedConsumersError> {
+    ) -> Result<Vec<ValueLink<ConsumerDescription>>, events::GetNamedConsumersError> {
         self.named(names, is_consumer, consumer)
     }
 
-    fn get_all_emitters(&self) -> Result<Vec<Link<EmitterDescription>>> {
+    fn get_all_emitters(&self) -> Result<Vec<ValueLink<EmitterDescription>>> {
         self.all(is_emitter, emitter)
     }
 
     fn get_named_emitters(
         &self,
         names: &[String],
-    ) -> Result<Vec<Link<EmitterDescription>>, events::GetNamedEmittersError> {
+    ) -> Result<Vec<ValueLink<EmitterDescription>>, events::GetNamedEmittersError> {
         self.named(names, is_emitter, emitter)
     }
 
-    fn get_all_publishers(&self) -> Result<Vec<Link<PublisherDescription>>> {
+    fn get_all_publishers(&self) -> Result<Vec<ValueLink<PublisherDescription>>> {
         self.all(is_publisher, publisher)
     }
 
     fn get_named_publishers(
         &self,
         names: &[String],
-    ) -> Result<Vec<Link<PublisherDescription>>, events::GetNamedPublishersError> {
+    ) -> Result<Vec<ValueLink<PublisherDescription>>, events::GetNamedPublishersError> {
         self.named(names, is_publisher, publisher)
     }
 }
@@ -356,7 +356,7 @@ impl CcmObject for Component {
         Ok(self.home.get().cloned())
     }
 
-    fn get_primary_key(&self) -> Result<Link<PrimaryKeyBase>, ccm_object::GetPrimaryKeyError> {
+    fn get_primary_key(&self) -> Result<ValueLink<PrimaryKeyBase>, ccm_object::GetPrimaryKeyError> {
         let key = self.key.get().cloned();
         key.ok_or(NoKeyAvailable {}.into())
     }
@@ -383,7 +383,7 @@ impl CcmObject for Component {
         })
     }
 
-    fn get_all_ports(&self) -> Result<Link<ComponentPortDescription>> {
+    fn get_all_ports(&self) -> Result<ValueLink<ComponentPortDescription>> {
         let state = ComponentPortDescription {
             facets: self.get_all_facets()?,
             receptacles: self.get_all_receptacles()?,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use oxorb_cdr::{Link, TypeCode, Value};
+use oxorb_cdr::{TypeCode, Value, ValueLink};
 use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef, Servant};
 use oxorb_object::{CompletionStatus, SystemException, minor};
@@ -141,7 +141,7 @@ impl Home {
     /// DuplicateKeyValue; an error of `make`; the errors of [`install`](Self::install).
     pub fn create<R, E, K, X>(
         self: &Arc<Self>,
-        key: &Link<K>,
+        key: &ValueLink<K>,
         make: impl FnOnce(&Value<K>) -> Result<E, X>,
     ) -> Result<Option<R>, X>
     where
@@ -184,7 +184,7 @@ impl Home {
     ///
     /// # Errors
     /// InvalidKey in the same cases as [`create`](Self::create); UnknownKeyValue.
-    pub fn find<R, K, X>(&self, key: &Link<K>) -> Result<Option<R>, X>
+    pub fn find<R, K, X>(&self, key: &ValueLink<K>) -> Result<Option<R>, X>
     where
         R: Interface,
         K: PrimaryKey,
@@ -217,7 +217,7 @@ impl Home {
     /// # Errors
     /// InvalidKey in the same cases as [`create`](Self::create); UnknownKeyValue; RemoveFailure with the reason of the
     /// executor's exception.
-    pub fn remove_by_key<K, X>(&self, key: &Link<K>) -> Result<(), X>
+    pub fn remove_by_key<K, X>(&self, key: &ValueLink<K>) -> Result<(), X>
     where
         K: PrimaryKey,
         X: From<RemoveFailure> + From<UnknownKeyValue> + From<InvalidKey> + From<SystemException>,
@@ -234,16 +234,16 @@ impl Home {
     pub fn key_of<K: PrimaryKey>(
         &self,
         component: Option<&impl Interface>,
-    ) -> Result<Link<K>, SystemException> {
+    ) -> Result<ValueLink<K>, SystemException> {
         let container = self.container.upgrade().zip(component);
         let found = container.and_then(|(container, one)| container.component_of(one.reference()));
         let found = found.filter(|one| self.made(one)).ok_or(NOT_OF_HOME)?;
-        let key = found.key.get().and_then(Link::get);
+        let key = found.key.get().and_then(ValueLink::get);
         Ok(key.and_then(|key| key.downcast::<K>()).into())
     }
 
     /// Reads a key received from a client.
-    fn read<K: PrimaryKey>(&self, key: &Link<K>) -> Result<(Value<K>, KeyOctets), InvalidKey> {
+    fn read<K: PrimaryKey>(&self, key: &ValueLink<K>) -> Result<(Value<K>, KeyOctets), InvalidKey> {
         let key = key.get().ok_or(INVALID)?;
         let octets = KeyOctets::of(&key, self.settings.max_key_octets)?;
         Ok((key, octets))

@@ -5,16 +5,16 @@ pub use std::sync::LazyLock;
 
 pub use crate::{
     Abstract, Amh, AsyncReply, ConfinedBy, ConfinedServant, Context, DelegatesTo, Dispatch,
-    Handles, Interface, Later, ObjectRef, Op, Operations, Orb, Outcome, Passes, Raise, Raises, Ref,
-    Rejected, ReplyTo, Servant, ServedBy, Upcall, UserException, decode_context, decode_ref,
-    deliver, encode_context, encode_ref, handle, handles, held_exception, hold_exception, skeleton,
-    text_passes,
+    Handles, Interface, ObjectRef, Op, OperationError, Operations, Orb, Outcome, Passes, Raises,
+    Ref, Rejected, ReplyTo, ResponseHandler, Servant, ServantError, ServedBy, Upcall,
+    decode_context, decode_ref, deliver, encode_context, encode_ref, handle, handles,
+    held_exception, hold_exception, skeleton, text_passes,
 };
 pub use oxorb_cdr::{
     Any, Arena, Behaviour, BitReader, BitWriter, ByHand, Decimal, Decode, Decoder, Encode, Encoder,
     Error as CdrError, ErrorKind as CdrErrorKind, Factory, Fixed, FixedPoint, FixedReader,
-    FixedWriter, Inherits, Label, Layout, Link, LongDouble, Nilable, NoBehaviour, NotByHand,
-    OctetSeq, Octets, Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo,
+    FixedWriter, Inherits, Label, Layout, LongDouble, Nilable, NoBehaviour, NotByHand, OctetSeq,
+    Octets, Result as CdrResult, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueLink,
     ValueModifier, ValueState, Valuetype, Visibility, first_behaviour, fixed, interpreted,
     interpreted_fixed,
 };

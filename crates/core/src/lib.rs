@@ -34,33 +34,31 @@ mod threads;
 
 pub use client::messaging::{ReplyTo, held_exception, hold_exception};
 pub use client::{
-    Answered, AsyncReply, Buffered, InFlight, OnewayBatch, Prepared, Sleep, Slots, deliver,
-    wait_until,
+    AsyncReply, BufferedOneways, InFlight, OnewayBatch, PreparedRequest, PreparedSlots, RawReply,
+    Sleep, deliver, wait_until,
 };
-pub use error::{Attempt, Failure, PreconnectError, Raise, Raises, ResolveError, SetupError};
+pub use error::{
+    Attempt, Failure, PreconnectError, Raises, ResolveError, ServantError, SetupError,
+};
 pub use interceptor::access_limits::AccessLimits;
 pub use interceptor::access_rules::{AccessRequest, AccessRule, AccessRules, write_object};
 pub use monitoring::{ConnectionEvent, ConnectionStatistics, Incident, LogLevel};
 pub use options::{
-    ArenaFull, Arriving, CallbackThreads, ClassPacing, ClientConnections, Collocation, Concurrency,
-    Demultiplexing, FILE_SETTINGS, Incompatible, Meaning, OperationSearch, Options, PEER_OPTIONS,
-    PeerOption, PoolThread, ReactorChoice, SETTINGS, Setting, SettingError, ThreadFilter,
-    ThreadFilters,
+    ArenaFull, ArrivingRequest, CallbackThreads, ClassPacing, ClientConnections, Collocation,
+    Concurrency, Demultiplexing, FILE_SETTINGS, IncompatibleOptions, OperationSearch, Options,
+    PEER_OPTIONS, PeerOption, PeerOptionMeaning, PoolThread, ReactorChoice, SETTINGS, Setting,
+    SettingError, ThreadFilter, ThreadFilters,
 };
 pub use orb::{Orb, Over, WeakOrb};
-pub use oxorb_giop::{Aliased, Limits, PreparedTarget, Response, Violation};
+pub use oxorb_giop::{Aliased, MessageLimits, PreparedTarget, Response, Violation};
 pub use oxorb_rt::probe;
 pub use oxorb_sys::schedule::{
-    Class as SchedulingClass, Reservation, ReservationError, Schedule,
-    Scheduling as ThreadScheduling,
+    Reservation, ReservationError, SchedulingClass, ThreadPriority, ThreadScheduling,
 };
-pub use oxorb_sys::thread::{
-    Attributes as ThreadAttributes, Listed as OrbThread, Purpose as ThreadPurpose,
-    Registry as ThreadRegistry,
-};
+pub use oxorb_sys::thread::{OrbThread, ThreadAttributes, ThreadPurpose, ThreadRegistry};
 pub use reference::{
-    Abstract, ConfinedBy, Context, Interface, NO_SLOT, ObjectRef, Op, Operation, Operations,
-    Passes, Ref, SLOTTED_KEY, SLOTTED_KEY_LEN, ServedBy, UserException, decode_context, decode_ref,
+    Abstract, ConfinedBy, Context, Interface, NO_SLOT, ObjectRef, Op, Operation, OperationError,
+    Operations, Passes, Ref, SLOTTED_KEY, SLOTTED_KEY_LEN, ServedBy, decode_context, decode_ref,
     encode_context, encode_ref, text_passes,
 };
 pub use scheduler::admission::{Admission, AdmissionError, AdmissionPlan, AdmissionRequest};
@@ -71,23 +69,24 @@ pub use scheduler::budget::{
     ProcessorShare, RequestRate,
 };
 pub use scheduler::{
-    CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
+    CallsBetween, Measurement, Measurements, ModuleSettings, RunTimeScheduler, Running, Scheduled,
 };
 pub use servant::escape;
 pub use servant::{
-    Adapter, Amh, CarriedQos, ConfinedServant, DelegatesTo, Detached, DetachedReply, Dispatch,
-    Handles, Held, Later, LentArena, Located, NotConfined, NotOneThread, Outcome, Rejected,
-    Servant, Upcall, carried_qos, current_deadline, current_qos, handle, handles, skeleton,
+    Adapter, Amh, CarriedQos, ConfinedServant, DelegatesTo, DetachedReply, DetachedRequest,
+    Dispatch, Handles, HeldReply, LentArena, Located, NotConfined, NotOneThread, Outcome, Rejected,
+    ResponseHandler, Servant, Upcall, carried_qos, current_deadline, current_qos, handle, handles,
+    skeleton,
 };
 pub use server::{
     ClientConnection, CurrentLane, DropError, DropRule, DropRules, LaneMemory, MessageBuffers,
     QueueOrder, RateGroup, RequestBuffering, Steering, Threadpool, ThreadpoolError, ThreadpoolLane,
     ThreadpoolLanes, current_connection, request_is_cancelled,
 };
-pub use threads::Busy;
+pub use threads::MainThreadQueueFull;
 #[doc(hidden)]
 pub use threads::lock;
 pub use threads::rt::{
-    LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, MutexNotFound, Raised, RealTime,
-    RtMutex, RtMutexGuard, Serving, ThreadpoolId,
+    LaneEndpoints, LaneNumber, LaneScheduling, MappingChoice, MutexNotFound, RaisedPriority,
+    RealTime, RtMutex, RtMutexGuard, Serving, ThreadpoolId,
 };

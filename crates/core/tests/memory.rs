@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use oxorb_core::protocol::{Mismatch, Placed, Protocol, Protocols};
+use oxorb_core::protocol::{Mismatch, Placed, ProtocolStack, Protocols};
 use oxorb_core::{
     Adapter, ClientConnections, Failure, Interface as _, Located, Op, Options, Orb, Outcome, Ref,
     SetupError, Upcall,
@@ -64,7 +64,7 @@ impl Adapter for Counter {
     }
 }
 
-fn options(protocols: impl IntoIterator<Item = Protocol>) -> Options {
+fn options(protocols: impl IntoIterator<Item = ProtocolStack>) -> Options {
     let mut options = Options::default();
     options.protocols = Protocols::of(protocols).unwrap();
     options
@@ -113,7 +113,7 @@ fn two_orbs_talk_without_sockets() {
     ];
     for connections in sharing {
         let memory = Memory::new();
-        let both = || Protocol::memory(memory.clone());
+        let both = || ProtocolStack::memory(memory.clone());
         let (server, object, counter) = server(options([both()]), "mem://bank");
         let mut shared = options([both()]);
         shared.client_connections = connections;
@@ -149,8 +149,8 @@ fn two_orbs_talk_without_sockets() {
 fn a_url_names_a_place_in_memory() {
     let _guard = watchdog(LIMIT);
     let memory = Memory::new();
-    let (server, _, _) = server(options([Protocol::memory(memory.clone())]), "mem://here");
-    let client = Orb::new(options([Protocol::memory(memory)]));
+    let (server, _, _) = server(options([ProtocolStack::memory(memory.clone())]), "mem://here");
+    let client = Orb::new(options([ProtocolStack::memory(memory)]));
     let object = client.string_to_object("corbaloc:mem:1.2@nowhere,mem:1.2@here/counter");
     assert_eq!(add(object.unwrap().reference(), 1), Ok(2));
     let gone = client.string_to_object("corbaloc:mem:nowhere/counter").unwrap();
@@ -168,14 +168,14 @@ fn a_url_names_a_place_in_memory() {
 fn one_object_is_published_under_the_profiles_of_all_protocols() {
     let _guard = watchdog(LIMIT);
     let memory = Memory::new();
-    let both = options([Protocol::iiop(), Protocol::memory(memory.clone())]);
+    let both = options([ProtocolStack::iiop(), ProtocolStack::memory(memory.clone())]);
     let (server, object, _) = server(both, "mem://both;iiop://127.0.0.1:0");
     let tags: Vec<_> = object.ior().profiles.iter().map(|it| it.tag).collect();
     assert_eq!(tags, [profile_tag::OXORB_MEMORY, profile_tag::INTERNET_IOP]);
     let clients = [
-        options([Protocol::memory(memory.clone())]),
-        options([Protocol::iiop()]),
-        options([Protocol::memory(Memory::new()), Protocol::iiop()]),
+        options([ProtocolStack::memory(memory.clone())]),
+        options([ProtocolStack::iiop()]),
+        options([ProtocolStack::memory(Memory::new()), ProtocolStack::iiop()]),
     ];
     for options in clients {
         let client = Orb::new(options);
@@ -184,8 +184,8 @@ fn one_object_is_published_under_the_profiles_of_all_protocols() {
         assert_eq!(object.ior().profiles.len(), 2, "profiles it cannot use are kept");
         end(&[&client]);
     }
-    let nobody = Orb::new(options([Protocol::iiop()]));
-    let (other, far, _) = self::server(options([Protocol::memory(memory)]), "mem://");
+    let nobody = Orb::new(options([ProtocolStack::iiop()]));
+    let (other, far, _) = self::server(options([ProtocolStack::memory(memory)]), "mem://");
     let error = add(&passed_to(&nobody, &far), 1).unwrap_err();
     assert_eq!(error.kind, SystemExceptionKind::Transient, "no usable profile");
     end(&[&server, &other, &nobody]);
@@ -194,7 +194,7 @@ fn one_object_is_published_under_the_profiles_of_all_protocols() {
 #[test]
 fn an_orb_finds_its_own_objects_there() {
     let _guard = watchdog(LIMIT);
-    let (server, object, _) = server(options([Protocol::memory(Memory::new())]), "mem://");
+    let (server, object, _) = server(options([ProtocolStack::memory(Memory::new())]), "mem://");
     let again = passed_to(&server, &object);
     assert_eq!(add(&again, 1), Ok(2));
     assert_eq!(server.connection_statistics().accepted, 0, "it did not connect");
@@ -225,7 +225,7 @@ fn endpoints_wait_for_their_protocol() {
     let refused = orb.listen().unwrap_err();
     assert!(matches!(refused, SetupError::Setting(_)), "{refused}");
     end(&[&orb]);
-    waits.add_protocol(Protocol::memory(Memory::new())).unwrap();
+    waits.add_protocol(ProtocolStack::memory(Memory::new())).unwrap();
     waits.check_protocols().unwrap();
     assert_eq!(waits.listen[0].to_string(), "mem://later");
     let lane = &waits.realtime.lane_endpoints[0];
@@ -283,7 +283,7 @@ impl Transport for Lossy {
 #[test]
 fn a_transport_that_loses_octets_carries_no_giop() {
     let error: Mismatch =
-        Protocol::new("lossy", Placed::MEMORY, None, Arc::new(Lossy)).unwrap_err();
+        ProtocolStack::new("lossy", Placed::MEMORY, None, Arc::new(Lossy)).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the protocol \"lossy\" cannot be added: GIOP needs a reliable transport, but this one may lose messages"

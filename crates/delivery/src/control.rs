@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use oxorb_sys::schedule::Schedule;
+use oxorb_sys::schedule::ThreadPriority;
 
 use crate::clock::LONGEST_WAIT;
 use crate::sync::{Lock, Signal};
@@ -104,7 +104,7 @@ impl Control {
         });
         let control = Control { shared: Arc::clone(&shared) };
         oxorb_sys::thread::Builder::new("control")
-            .schedule(Schedule::default())
+            .schedule(ThreadPriority::default())
             .spawn(move || shared.run())?;
         Ok(control)
     }

@@ -11,7 +11,7 @@ use crate::clock::end_of_wait;
 use crate::handle::Outlet;
 use crate::lane::Lane;
 use crate::outlet::{Asked, Runner, Shared, State, Turns};
-use crate::plan::{ConnectError, DispatcherError, LanePlan, Plan};
+use crate::plan::{DispatcherError, LanePlan, OutletConnectError, Plan};
 use crate::sync::Lock;
 use crate::timers::{Timer, Timers};
 use crate::totals::Totals;
@@ -81,27 +81,35 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
     /// Connects a consumer to which events are pushed.
     ///
     /// # Errors
-    /// [`ConnectError`].
-    pub fn connect(&self, sink: Arc<dyn Sink<E>>, qos: Qos) -> Result<Outlet<E>, ConnectError> {
+    /// [`OutletConnectError`].
+    pub fn connect(
+        &self,
+        sink: Arc<dyn Sink<E>>,
+        qos: Qos,
+    ) -> Result<Outlet<E>, OutletConnectError> {
         self.add(Some(sink), qos)
     }
 
     /// Connects a consumer that [pulls](Outlet::pull).
     ///
     /// # Errors
-    /// [`ConnectError`].
-    pub fn connect_pull(&self, qos: Qos) -> Result<Outlet<E>, ConnectError> {
+    /// [`OutletConnectError`].
+    pub fn connect_pull(&self, qos: Qos) -> Result<Outlet<E>, OutletConnectError> {
         self.add(None, qos)
     }
 
-    fn add(&self, sink: Option<Arc<dyn Sink<E>>>, qos: Qos) -> Result<Outlet<E>, ConnectError> {
+    fn add(
+        &self,
+        sink: Option<Arc<dyn Sink<E>>>,
+        qos: Qos,
+    ) -> Result<Outlet<E>, OutletConnectError> {
         let runner = self.check(&qos)?;
         let limit = self.plan.outlets;
         let more = |outlets| (outlets < limit).then_some(outlets + 1);
         let connected = &self.totals.connected;
         connected
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, more)
-            .map_err(|_| ConnectError::TooManyOutlets { limit })?;
+            .map_err(|_| OutletConnectError::TooManyOutlets { limit })?;
         let state = State::new(qos, &self.turns, Arc::clone(&self.totals));
         let shared = Shared::new(
             state,
@@ -112,7 +120,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
             Arc::clone(&self.totals),
         );
         // Create the timer before the first offer: a failure can still be reported here, but not after that.
-        shared.prepare().map_err(ConnectError::Timers)?;
+        shared.prepare().map_err(OutletConnectError::Timers)?;
         let mut outlets = self.outlets.lock();
         outlets.retain(|outlet| outlet.strong_count() > 0);
         outlets.push(Arc::downgrade(&shared));
@@ -120,21 +128,23 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         // If the dispatcher was shut down concurrently, it may have missed this outlet, so close it here.
         if self.ended.load(Ordering::SeqCst) {
             shared.close(Cause::Shutdown);
-            return Err(ConnectError::ShutDown);
+            return Err(OutletConnectError::ShutDown);
         }
         Ok(Outlet { shared })
     }
 
-    fn check(&self, qos: &Qos) -> Result<Runner<E>, ConnectError> {
+    fn check(&self, qos: &Qos) -> Result<Runner<E>, OutletConnectError> {
         if let Some(member) = qos.zero() {
-            return Err(ConnectError::Zero(member));
+            return Err(OutletConnectError::Zero(member));
         }
         if self.lanes.is_empty() {
             return Ok(Runner::Reactive);
         }
         match qos.lane < self.lanes.len() {
             true => Ok(Runner::Lanes(Arc::clone(&self.lanes))),
-            false => Err(ConnectError::NoSuchLane { lane: qos.lane, lanes: self.lanes.len() }),
+            false => {
+                Err(OutletConnectError::NoSuchLane { lane: qos.lane, lanes: self.lanes.len() })
+            }
         }
     }
 

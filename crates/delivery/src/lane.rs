@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use oxorb_rt::dispatch::{Module, StartError};
+use oxorb_rt::dispatch::{DispatchingModule, ModuleStartError};
 use oxorb_sched::queue::{Taken, Timing};
 
 use crate::LanePlan;
@@ -22,7 +22,7 @@ thread_local! {
 
 /// A dispatching module whose requests are turns, that is, dispatches of an outlet.
 pub(crate) struct Lane<E: Clone + Send + 'static> {
-    module: Module<Arc<Shared<E>>>,
+    module: DispatchingModule<Arc<Shared<E>>>,
     /// Number of turns that have ended.
     ended: Arc<AtomicU64>,
     /// Value of `ended` at the last check.
@@ -35,8 +35,8 @@ impl<E: Clone + Send + 'static> Lane<E> {
         index: usize,
         plan: &LanePlan,
         outlets: usize,
-    ) -> Result<Lane<E>, StartError> {
-        let mut module = oxorb_rt::dispatch::Plan::new(plan.name.clone(), plan.dispatching);
+    ) -> Result<Lane<E>, ModuleStartError> {
+        let mut module = oxorb_rt::dispatch::ModulePlan::new(plan.name.clone(), plan.dispatching);
         module.threads = plan.threads;
         module.spares = plan.spares;
         module.scheduling = plan.scheduling;
@@ -47,7 +47,7 @@ impl<E: Clone + Send + 'static> Lane<E> {
         let ended = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&ended);
         let at_start = plan.at_start.clone();
-        let module = Module::start(module, move |taken: Taken<Arc<Shared<E>>>| {
+        let module = DispatchingModule::start(module, move |taken: Taken<Arc<Shared<E>>>| {
             if let Some(at_start) = &at_start
                 && !STARTED.replace(true)
             {

@@ -1,6 +1,6 @@
 //! Scheduling of housekeeping threads, which do no urgent work.
 
-use oxorb_sys::schedule::{self, Schedule};
+use oxorb_sys::schedule::{self, ThreadPriority};
 
 /// Moves the calling thread into SCHED_OTHER, whatever scheduling class and priority it inherited. Makes at most two
 /// system calls.
@@ -13,8 +13,8 @@ use oxorb_sys::schedule::{self, Schedule};
 /// thread.join().expect("it never fails");
 /// ```
 pub fn run_ordinary() {
-    if schedule::current().ok() != Some(Schedule::default()) {
+    if schedule::current().ok() != Some(ThreadPriority::default()) {
         // Ignore the error: the system always permits a change to ordinary scheduling.
-        let _ = schedule::set_current(Schedule::default());
+        let _ = schedule::set_current(ThreadPriority::default());
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_rt::dispatch::{StartError, Threads};
+use oxorb_rt::dispatch::{ModuleStartError, ModuleThreads};
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::Missed;
-use oxorb_sys::thread::Registry;
+use oxorb_sys::thread::ThreadRegistry;
 
 use crate::clock::{Clock, Monotonic};
 use crate::timers::{Timers, TooManyTimers};
@@ -60,7 +60,7 @@ pub struct LanePlan {
     /// Maximum number of additional threads that are started while all others are stuck in sinks. Default 1.
     pub spares: usize,
     /// Class, priority or reservation of the threads. Default: inherited from the thread that starts them.
-    pub scheduling: Threads,
+    pub scheduling: ModuleThreads,
     /// Order of the outlets that have events to deliver. [`Dispatching::Static`], the default: by
     /// [`Qos::order_in_lane`](crate::Qos::order_in_lane), then first come, first served. The other values: by the
     /// deadline or the laxity of the next event.
@@ -70,7 +70,7 @@ pub struct LanePlan {
     /// Processors on which the threads run. If empty, the threads inherit those of the thread that starts them.
     pub cpus: Vec<usize>,
     /// Registry that lists the threads while they run.
-    pub listed: Option<Arc<Registry>>,
+    pub listed: Option<Arc<ThreadRegistry>>,
     /// Called by each thread before its first delivery. Default: none.
     pub at_start: Option<AtStart>,
 }
@@ -138,7 +138,7 @@ impl LanePlan {
             name: name.into(),
             threads: 1,
             spares: 1,
-            scheduling: Threads::Inherit,
+            scheduling: ModuleThreads::Inherit,
             dispatching: Dispatching::Static,
             missed: Missed::Run,
             cpus: Vec::new(),
@@ -151,7 +151,7 @@ impl LanePlan {
 /// Reason why an outlet cannot be connected.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConnectError {
+pub enum OutletConnectError {
     /// The dispatcher already has the maximum number of outlets ([`Plan::outlets`]).
     #[error(
         "all {limit} outlets of the dispatcher are connected: raise Plan::outlets, or disconnect some"
@@ -179,7 +179,7 @@ pub enum ConnectError {
     ShutDown,
 }
 
-impl fmt::Debug for ConnectError {
+impl fmt::Debug for OutletConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -196,7 +196,7 @@ pub enum DispatcherError {
         name: String,
         /// Reason.
         #[source]
-        error: StartError,
+        error: ModuleStartError,
     },
     /// The thread of the timers cannot start.
     #[error("the thread for the dispatcher's timers cannot be started: {0}")]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use oxorb_sys::schedule::Schedule;
+use oxorb_sys::schedule::ThreadPriority;
 
 use crate::clock::{Clock, nanoseconds};
 use crate::heap::Heap;
@@ -99,7 +99,7 @@ impl Timers {
         name: impl Into<String>,
         clock: Arc<dyn Clock>,
         limit: usize,
-        schedule: Option<Schedule>,
+        schedule: Option<ThreadPriority>,
     ) -> io::Result<Timers> {
         let timers = Timers::manual(clock, limit);
         let shared = Arc::clone(&timers.owner.shared);

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 
 use oxorb_cdr::{
-    Decoder, Dynamic, DynamicError, Encode as _, Encoder, ErrorKind, Octets, Reason,
+    Decoder, Dynamic, DynamicError, DynamicErrorKind, Encode as _, Encoder, ErrorKind, Octets,
     Result as CdrResult, Shape, TcKind, TypeCode,
 };
-use oxorb_core::{Answered, Context, InFlight, Operation, Ref};
+use oxorb_core::{Context, InFlight, Operation, RawReply, Ref};
 use oxorb_giop::Response;
 
 use crate::{Exception, Parameter, Signature, UserException};
@@ -141,10 +141,11 @@ impl Argument for Given {
                 }
                 Ok(octets.encode(e)?)
             }
-            _ => {
-                Err(Reason::Expected { expected: ty.to_string(), found: "a sequence of octets" }
-                    .into())
+            _ => Err(DynamicErrorKind::Expected {
+                expected: ty.to_string(),
+                found: "a sequence of octets",
             }
+            .into()),
         }
     }
 }
@@ -199,15 +200,17 @@ fn write_values<'p, 'v, 'e, A>(
     match left.len() {
         0 => Ok(()),
         surplus => {
-            let wrong =
-                Reason::WrongLength { length: values.len(), expected: values.len() - surplus };
+            let wrong = DynamicErrorKind::WrongLength {
+                length: values.len(),
+                expected: values.len() - surplus,
+            };
             Err(("arguments".to_owned(), wrong.into()))
         }
     }
 }
 
 fn missing(name: &str) -> (String, DynamicError) {
-    let missing = Reason::MissingMember(name.to_owned());
+    let missing = DynamicErrorKind::MissingMember(name.to_owned());
     ("arguments".to_owned(), missing.into())
 }
 
@@ -224,17 +227,17 @@ fn read_values<'p>(
 /// Reads the results or the exception of a reply.
 pub(crate) fn read_answer(
     signature: &Signature,
-    answered: Answered<'_>,
+    answered: RawReply<'_>,
 ) -> Result<Results, Exception> {
     match answered {
-        Answered::Results(mut d) => {
+        RawReply::Results(mut d) => {
             let returns = Dynamic::decode(&signature.returns, &mut d)
                 .map_err(|error| Exception::result("return value", error))?;
             let out = read_values(signature.outputs(), &mut d)
                 .map_err(|(of, error)| Exception::result(&of, error))?;
             Ok(Results { returns, out })
         }
-        Answered::Exception(d) => Err(read_exception(signature, d)),
+        RawReply::Exception(d) => Err(read_exception(signature, d)),
     }
 }
 

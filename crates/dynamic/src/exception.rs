@@ -5,7 +5,7 @@ use std::fmt;
 use oxorb_cdr::{
     Dynamic, DynamicError, Encoder, ErrorKind, Printable, Result as CdrResult, TypeCode,
 };
-use oxorb_core::Raise;
+use oxorb_core::ServantError;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 /// Exception that an operation declares.
@@ -132,7 +132,7 @@ impl fmt::Debug for Exception {
 
 impl std::error::Error for Exception {}
 
-impl Raise for Exception {
+impl ServantError for Exception {
     fn system(&self) -> Option<SystemException> {
         match self {
             Exception::User(_) => None,

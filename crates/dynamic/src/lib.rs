@@ -32,8 +32,8 @@ pub use exception::{Exception, UserException};
 pub use list::{NVList, NamedValue};
 pub use many::{next_response, poll_next_response, send_multiple_deferred, send_multiple_oneway};
 pub use oxorb_cdr::{
-    Dynamic, DynamicError, DynamicValue, Field, Label, Limits, MemberRef, RawReference, Selected,
-    Shape, TcKind, TypeCode, TypeRef, ValueKey, Wchar, Wstring,
+    DecoderLimits, Dynamic, DynamicError, DynamicValue, Field, Label, MemberRef, RawReference,
+    Selected, Shape, TcKind, TypeCode, TypeRef, ValueKey, Wchar, Wstring,
 };
 pub use request::Request;
 pub use servant::{DynamicServant, Invocation, answer, answer_changed, servant, serve};

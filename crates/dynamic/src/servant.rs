@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use oxorb_cdr::{Dynamic, Encoder, Result as CdrResult};
-use oxorb_core::{Answered, Context, ObjectRef, Orb, Outcome, Raise, Servant, Upcall};
+use oxorb_core::{Context, ObjectRef, Orb, Outcome, RawReply, Servant, ServantError, Upcall};
 use oxorb_object::SystemException;
 
 use crate::call::{read_answer, read_arguments, write_results};
@@ -146,7 +146,7 @@ pub fn serve(
 pub fn answer(
     upcall: Upcall<'_>,
     signature: &Signature,
-    answered: Answered<'_>,
+    answered: RawReply<'_>,
     ended: impl FnOnce(bool),
 ) -> Outcome {
     answer_changed(upcall, signature, answered, |done| done, ended)
@@ -157,7 +157,7 @@ pub fn answer(
 pub fn answer_changed(
     upcall: Upcall<'_>,
     signature: &Signature,
-    answered: Answered<'_>,
+    answered: RawReply<'_>,
     change: impl FnOnce(Result<Results, Exception>) -> Result<Results, Exception>,
     ended: impl FnOnce(bool),
 ) -> Outcome {
@@ -219,7 +219,7 @@ struct ReportedException<'x, F> {
     ended: Cell<Option<F>>,
 }
 
-impl<F: FnOnce(bool)> Raise for ReportedException<'_, F> {
+impl<F: FnOnce(bool)> ServantError for ReportedException<'_, F> {
     fn system(&self) -> Option<SystemException> {
         self.exception.system()
     }

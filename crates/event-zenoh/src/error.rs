@@ -23,7 +23,7 @@ pub enum FederationError {
     /// The threads of the queues cannot be started.
     Threads(DispatcherError),
     /// The dispatcher refuses the queues, because one of their sizes is 0.
-    Queue(delivery::ConnectError),
+    Queue(delivery::OutletConnectError),
     /// The thread of the gateway cannot be started.
     Thread(io::Error),
 }

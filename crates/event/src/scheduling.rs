@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use oxorb_delivery::{Class, Dispatching, LanePlan, Plan, Qos, Schedule, Threads};
+use oxorb_delivery::{
+    Dispatching, LanePlan, ModuleThreads, Plan, Qos, SchedulingClass, ThreadPriority,
+};
 use oxorb_scheduler::rtec_base::DependencyTypeT::OneWayCall;
 use oxorb_scheduler::rtec_scheduler::scheduler::{
     CreateError, GetError, PriorityError, RemoveDependencyError,
@@ -81,8 +83,8 @@ pub fn scheduled_plan(scheduler: &SchedulerRef) -> Result<Plan, SchedulingError>
     let mut queues = tried("get_config_infos", scheduler.get_config_infos())?;
     queues.sort_by_key(|queue| queue.preemption_priority);
     let lane = |queue: &oxorb_scheduler::rtec_scheduler::ConfigInfo| LanePlan {
-        scheduling: Threads::At(Schedule {
-            class: Class::Fifo,
+        scheduling: ModuleThreads::At(ThreadPriority {
+            class: SchedulingClass::Fifo,
             priority: queue.thread_priority.clamp(1, 99),
         }),
         dispatching: match queue.dispatching_type {

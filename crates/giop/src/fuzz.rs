@@ -6,7 +6,7 @@ mod session;
 
 pub use session::session;
 
-use crate::{FirstMessage, Frame, Inbox, Limits, Message, Target};
+use crate::{FirstMessage, Frame, Inbox, Message, MessageLimits, Target};
 
 /// Passes `data` to an inbox as octets from a peer, in reads whose size the first octet determines, and parses every
 /// message completely.
@@ -14,7 +14,11 @@ pub fn receive(data: &[u8]) {
     let Some((&read, stream)) = data.split_first() else {
         return;
     };
-    let limits = Limits { max_message: 4 << 10, max_partial_octets: 16 << 10, ..Limits::default() };
+    let limits = MessageLimits {
+        max_message: 4 << 10,
+        max_partial_octets: 16 << 10,
+        ..MessageLimits::default()
+    };
     let mut inbox = Inbox::new(&limits);
     for octets in stream.chunks(usize::from(read) + 1) {
         let mut rest = octets;

@@ -224,7 +224,7 @@ impl Begun {
 ///
 /// # Errors
 /// [`Violation::Limit`] on the sending side when the size does not fit the header's 32 bits. A
-/// smaller limit is checked by [`Limits::check_outgoing`](crate::Limits::check_outgoing).
+/// smaller limit is checked by [`MessageLimits::check_outgoing`](crate::MessageLimits::check_outgoing).
 // Inlined, because the error type makes the result large, and a call would have to pass it through memory.
 #[inline(always)]
 pub fn finish(e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
@@ -334,7 +334,7 @@ mod tests {
                     ..Header::new(Version::V1_2, ByteOrder::Big, MessageType(kind))
                 };
                 assert!(header.total() >= size as usize);
-                let mut inbox = crate::Inbox::new(&crate::Limits::default());
+                let mut inbox = crate::Inbox::new(&crate::MessageLimits::default());
                 let (buffer, _) = inbox.room();
                 buffer.extend_from_slice(&header.to_bytes());
                 buffer.extend_from_slice(&[0; 8]);

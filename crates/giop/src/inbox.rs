@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use oxorb_cdr::{Gap, copies};
 
 use crate::{
-    CancelRequest, Form, Frame, FrameContext, Header, Limits, MessageType, Messaging, Side,
+    CancelRequest, Form, Frame, FrameContext, Header, MessageLimits, MessageType, Messaging, Side,
     Violation, Wire,
 };
 
@@ -36,7 +36,7 @@ mod placed;
 ///    before the next `poll`, which drops it.
 /// 2. `room`, then append octets to the buffer that it returns.
 ///
-/// Memory stays within [`Limits`], and is only allocated for octets that have arrived: a header
+/// Memory stays within [`MessageLimits`], and is only allocated for octets that have arrived: a header
 /// that announces 4 GiB reserves at most 1 MiB. After warm-up, unfragmented messages cause no
 /// allocation.
 ///
@@ -48,10 +48,10 @@ mod placed;
 /// interpreted, so the connection must end.
 ///
 /// ```
-/// use oxorb_giop::{Inbox, Limits, MessageType, cancel_request};
+/// use oxorb_giop::{Inbox, MessageLimits, MessageType, cancel_request};
 /// use oxorb_object::Version;
 ///
-/// let mut inbox = Inbox::new(&Limits::default());
+/// let mut inbox = Inbox::new(&MessageLimits::default());
 /// for octet in cancel_request(Version::V1_2, oxorb_cdr::ByteOrder::Big, 9) {
 ///     assert_eq!(inbox.poll(), Ok(None));
 ///     let (buffer, _at_most) = inbox.room();
@@ -63,7 +63,7 @@ mod placed;
 /// # Ok::<(), oxorb_giop::Violation>(())
 /// ```
 pub struct Inbox {
-    limits: Limits,
+    limits: MessageLimits,
     /// Protocol of the messages; `None` for GIOP.
     other: Option<Box<Other>>,
     /// Octets of the message at `start` that are stored elsewhere, if `has_gap`; otherwise retained
@@ -95,7 +95,7 @@ pub struct Inbox {
 
 impl Inbox {
     /// Creates an empty inbox for GIOP. Allocates nothing before the first [`room`](Self::room).
-    pub fn new(limits: &Limits) -> Self {
+    pub fn new(limits: &MessageLimits) -> Self {
         Self {
             limits: limits.clone(),
             other: None,

@@ -13,7 +13,7 @@
 //!   [`CancelRequest`]) of a [`Frame`], one complete message in memory. Parsing copies nothing and
 //!   allocates nothing.
 //! * [`Inbox`] turns octets in any split into complete frames, reassembles fragments, and never holds
-//!   more than its [`Limits`] allow, whatever the peer announces.
+//!   more than its [`MessageLimits`] allow, whatever the peer announces.
 //! * A peer that breaks the rules causes a [`Violation`], classified by blame;
 //!   [`Violation::answer`] alone decides what is sent in response.
 //! * References, exceptions and service contexts are those of `oxorb-object`.
@@ -68,7 +68,7 @@ pub use fragments::{Fragments, Piece};
 pub use frame::{Frame, Message};
 pub use header::{Begun, Header, finish, finish_at};
 pub use inbox::{Inbox, Reading, Taken};
-pub use limits::{Limits, setting};
+pub use limits::{MessageLimits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,
 };

@@ -12,11 +12,11 @@ use crate::{Side, Violation};
 /// most 1 MiB.
 ///
 /// ```
-/// let limits = oxorb_giop::Limits { max_message: 1 << 20, ..Default::default() };
+/// let limits = oxorb_giop::MessageLimits { max_message: 1 << 20, ..Default::default() };
 /// assert!(limits.check_outgoing(2 << 20).is_err());
 /// ```
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct MessageLimits {
     /// Maximum size of a complete message in octets, header included, received (reassembled, if
     /// fragmented) or sent. Default 64 MiB. Setting `MaxMessage`. A peer can occupy this much
     /// memory.
@@ -34,10 +34,10 @@ pub struct Limits {
     /// clear a page for each 4 KiB of each message.
     pub kept_capacity: usize,
     /// Limits of decoding: nesting depth (setting `MaxDepth`) and the like.
-    pub cdr: cdr::Limits,
+    pub cdr: cdr::DecoderLimits,
 }
 
-impl Limits {
+impl MessageLimits {
     /// Checks whether a message of `size` octets may be sent, before its first octet is sent.
     ///
     /// # Errors
@@ -65,22 +65,22 @@ impl Limits {
 /// Names of the settings that raise a limit, in the ORB's table of settings as in the text of a
 /// [`Violation::Limit`]: an error must name a setting that exists.
 pub mod setting {
-    /// Setting of [`max_message`](super::Limits::max_message).
+    /// Setting of [`max_message`](super::MessageLimits::max_message).
     pub const MAX_MESSAGE: &str = "MaxMessage";
-    /// Setting of [`max_partial_messages`](super::Limits::max_partial_messages).
+    /// Setting of [`max_partial_messages`](super::MessageLimits::max_partial_messages).
     pub const MAX_PARTIAL_MESSAGES: &str = "MaxPartialMessages";
-    /// Setting of [`max_partial_octets`](super::Limits::max_partial_octets).
+    /// Setting of [`max_partial_octets`](super::MessageLimits::max_partial_octets).
     pub const MAX_PARTIAL_OCTETS: &str = "MaxPartialOctets";
 }
 
-impl Default for Limits {
+impl Default for MessageLimits {
     fn default() -> Self {
         Self {
             max_message: 64 << 20,
             max_partial_messages: 16,
             max_partial_octets: 64 << 20,
             kept_capacity: 9 << 20,
-            cdr: cdr::Limits::default(),
+            cdr: cdr::DecoderLimits::default(),
         }
     }
 }

@@ -9,7 +9,7 @@
 //! * [`artifact`] loads shared libraries with the components of such a part.
 //! * [`ExecutionManager`] launches plans through the [`NodeManager`]s of their nodes; [`Plans`] is its client.
 //! * [`FetchedArtifacts`] are files of other machines, which a node manager fetches for its plans.
-//! * [`Repository`] keeps packages in a folder, for the `RepositoryManager` of an execution manager.
+//! * [`PackageRepository`] keeps packages in a folder, for the `RepositoryManager` of an execution manager.
 //! * [`wire`] converts the plans and packages of `oxorb-deploy` into the structs of `Deployment.idl` and back.
 //! * [`idl`] contains the types and interfaces of the modules `Deployment`, `DAnCE` and `OxDeployment`.
 //!
@@ -45,7 +45,7 @@ pub use locality::{Locality, Provided, References};
 pub use manager::{
     Artifacts, Changes, Difference, EXECUTION_MANAGER, ExecutionManager, ExecutionSettings,
     FetchSettings, FetchSource, FetchedArtifacts, Launched, NODE_MANAGER, NodeEvent, NodeManager,
-    NodeSettings, Plans, ProcessOutput, PropertyChange, REPOSITORY_MANAGER, Repository,
+    NodeSettings, PackageRepository, Plans, ProcessOutput, PropertyChange, REPOSITORY_MANAGER,
     RepositorySettings, RestartPolicy, TARGET_MANAGER, Trouble, artifact_location, package_file,
     read_archive,
 };

@@ -44,7 +44,7 @@ use core::fmt;
 #[cfg(feature = "std")]
 use std::io;
 
-pub use room::{Place, Room, SealedRoom};
+pub use room::{Room, RoomPlace, SealedRoom};
 
 /// Smallest payload, in octets, for which transports lend memory; smaller ones cost less as copies.
 pub const LARGE: usize = 16 << 10;

@@ -34,11 +34,11 @@ pub struct Room(Memory);
 enum Memory {
     Own(Vec<u8>),
     /// `None` while being dropped.
-    Lent(Option<Box<dyn Place>>),
+    Lent(Option<Box<dyn RoomPlace>>),
 }
 
 /// Part of a transport's memory that no other writer accesses while this value exists.
-pub trait Place: Send + Sync {
+pub trait RoomPlace: Send + Sync {
     /// Returns the octets.
     fn octets(&self) -> &[u8];
 
@@ -60,7 +60,7 @@ impl Room {
     }
 
     /// Wraps a part of a transport's memory.
-    pub fn lent(place: Box<dyn Place>) -> Self {
+    pub fn lent(place: Box<dyn RoomPlace>) -> Self {
         Self(Memory::Lent(Some(place)))
     }
 
@@ -85,7 +85,7 @@ impl Deref for Room {
     fn deref(&self) -> &[u8] {
         match &self.0 {
             Memory::Own(octets) => octets,
-            Memory::Lent(place) => place.as_deref().map_or(&[], Place::octets),
+            Memory::Lent(place) => place.as_deref().map_or(&[], RoomPlace::octets),
         }
     }
 }
@@ -94,7 +94,7 @@ impl DerefMut for Room {
     fn deref_mut(&mut self) -> &mut [u8] {
         match &mut self.0 {
             Memory::Own(octets) => octets,
-            Memory::Lent(place) => place.as_deref_mut().map_or(&mut [], Place::octets_mut),
+            Memory::Lent(place) => place.as_deref_mut().map_or(&mut [], RoomPlace::octets_mut),
         }
     }
 }
@@ -154,7 +154,7 @@ mod tests {
 
     struct Page(Vec<u8>, Arc<AtomicU32>);
 
-    impl Place for Page {
+    impl RoomPlace for Page {
         fn octets(&self) -> &[u8] {
             &self.0
         }

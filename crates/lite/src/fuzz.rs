@@ -1,7 +1,7 @@
 //! Entry points of the fuzz target for messages: no input may cause a panic, a hang, or exceeded
 //! limits.
 
-use oxorb_giop::{Inbox, Limits, Message, Messaging, Wire};
+use oxorb_giop::{Inbox, Message, MessageLimits, Messaging, Wire};
 use oxorb_object::Version;
 
 /// Parses `data` as octets from a peer in the protocol that the first octet selects, in reads whose
@@ -27,7 +27,7 @@ pub fn session(data: &[u8]) {
 }
 
 fn receive_as(messaging: &'static dyn Messaging, read: u8, stream: &[u8]) {
-    let limits = Limits { max_message: 4 << 10, ..Limits::default() };
+    let limits = MessageLimits { max_message: 4 << 10, ..MessageLimits::default() };
     let mut inbox = Inbox::new(&limits).speaking(Wire::Other(messaging));
     for octets in stream.chunks(usize::from(read) + 1) {
         let mut rest = octets;

@@ -134,7 +134,7 @@ pub mod orb_type {
 
 /// Decoded content of a component known to this crate.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Component {
+pub enum DecodedComponent {
     /// ORB that made the reference; see [`orb_type`].
     OrbType(u32),
     /// Code sets of the server.
@@ -286,45 +286,47 @@ impl TaggedComponent {
     ///
     /// # Errors
     /// A known tag whose octets are malformed.
-    pub fn decode(&self) -> Result<Component, Malformed> {
+    pub fn decode(&self) -> Result<DecodedComponent, Malformed> {
         let inside = || Decoder::encapsulated(&self.data, Dialect::GIOP_1_2);
         Ok(match self.tag {
-            tag::ORB_TYPE => Component::OrbType(inside()?.ulong()?),
-            tag::CODE_SETS => Component::CodeSets(CodeSetComponentInfo::read(&mut inside()?)?),
-            tag::POLICIES => Component::Policies(policies(&mut inside()?)?),
+            tag::ORB_TYPE => DecodedComponent::OrbType(inside()?.ulong()?),
+            tag::CODE_SETS => {
+                DecodedComponent::CodeSets(CodeSetComponentInfo::read(&mut inside()?)?)
+            }
+            tag::POLICIES => DecodedComponent::Policies(policies(&mut inside()?)?),
             tag::ALTERNATE_IIOP_ADDRESS => {
-                Component::AlternateIiopAddress(address(&mut inside()?)?)
+                DecodedComponent::AlternateIiopAddress(address(&mut inside()?)?)
             }
             tag::SSL_SEC_TRANS => {
                 let mut d = inside()?;
-                Component::SslSecTrans {
+                DecodedComponent::SslSecTrans {
                     supports: d.ushort()?,
                     requires: d.ushort()?,
                     port: d.ushort()?,
                 }
             }
-            tag::JAVA_CODEBASE => Component::JavaCodebase(text(&mut inside()?)?),
-            tag::TAO_ENDPOINTS => Component::TaoEndpoints(tao_endpoints(&mut inside()?)?),
+            tag::JAVA_CODEBASE => DecodedComponent::JavaCodebase(text(&mut inside()?)?),
+            tag::TAO_ENDPOINTS => DecodedComponent::TaoEndpoints(tao_endpoints(&mut inside()?)?),
             tag::OMNIORB_UNIX => {
                 let mut d = inside()?;
-                Component::OmniorbUnix { host: text(&mut d)?, path: text(&mut d)? }
+                DecodedComponent::OmniorbUnix { host: text(&mut d)?, path: text(&mut d)? }
             }
             tag::OXORB_SOCKET => {
                 let mut d = inside()?;
-                Component::OxorbSocket {
+                DecodedComponent::OxorbSocket {
                     name: text(&mut d)?,
                     identity: SocketIdentity::read(&mut d)?,
                 }
             }
             tag::OXORB_SHM_SOCKET => {
                 let mut d = inside()?;
-                Component::OxorbShmSocket {
+                DecodedComponent::OxorbShmSocket {
                     place: text(&mut d)?,
                     identity: SocketIdentity::read(&mut d)?,
                 }
             }
-            tag::OXORB_DATAGRAM => Component::OxorbDatagram(inside()?.ulong()?),
-            _ => Component::Unknown,
+            tag::OXORB_DATAGRAM => DecodedComponent::OxorbDatagram(inside()?.ulong()?),
+            _ => DecodedComponent::Unknown,
         })
     }
 

@@ -4,7 +4,7 @@
 //! use oxorb_object::{Corbaloc, describe};
 //! let ior = "corbaloc::1.2@host/Key%00".parse::<Corbaloc>()?.to_ior().unwrap();
 //! let reference = describe::reference(&ior);
-//! let describe::Content::Iiop { endpoints, key, .. } = &reference.profiles[0].content else { panic!() };
+//! let describe::ExplainedContent::Iiop { endpoints, key, .. } = &reference.profiles[0].content else { panic!() };
 //! assert_eq!(endpoints[0].to_string(), "host:2809");
 //! assert_eq!((key.text.as_str(), key.hex.as_str()), (r"Key\x00", "4b657900"));
 //! # Ok::<(), oxorb_object::corbaloc::Error>(())
@@ -13,7 +13,7 @@
 use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect};
 
-use crate::components::{self, Component, orb_type, tag};
+use crate::components::{self, DecodedComponent, orb_type, tag};
 use crate::{
     CodeSetComponent, Group, IiopEndpoint, IiopProfile, Ior, Malformed, PlaceProfile,
     SocketIdentity, TaggedComponent, TaggedProfile, UipmcProfile, Version, code_sets, hex,
@@ -24,8 +24,8 @@ mod policies;
 mod security;
 
 /// Explains a reference. Allocates freely; not for the request path.
-pub fn reference(ior: &Ior) -> Reference {
-    Reference {
+pub fn reference(ior: &Ior) -> ExplainedReference {
+    ExplainedReference {
         type_id: ior.type_id.clone(),
         is_nil: ior.is_nil(),
         profiles: ior.profiles.iter().map(profile).collect(),
@@ -34,18 +34,18 @@ pub fn reference(ior: &Ior) -> Reference {
 
 /// Explained reference.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Reference {
+pub struct ExplainedReference {
     /// Repository id of its type; may be empty.
     pub type_id: String,
     /// Whether the reference is nil.
     pub is_nil: bool,
     /// Profiles of the reference, in order.
-    pub profiles: Vec<Profile>,
+    pub profiles: Vec<ExplainedProfile>,
 }
 
 /// Explained profile.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Profile {
+pub struct ExplainedProfile {
     /// Tag of the profile.
     pub tag: u32,
     /// Name of the tag, if known.
@@ -53,12 +53,12 @@ pub struct Profile {
     /// Size of the profile's data, in octets.
     pub size: usize,
     /// Explained data.
-    pub content: Content,
+    pub content: ExplainedContent,
 }
 
 /// Explained data of a profile.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Content {
+pub enum ExplainedContent {
     /// Object at TCP addresses.
     Iiop {
         /// Highest GIOP version.
@@ -66,7 +66,7 @@ pub enum Content {
         /// Address of the profile itself first, then alternates.
         endpoints: Vec<IiopEndpoint>,
         /// Object key.
-        key: Key,
+        key: ExplainedKey,
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
@@ -77,7 +77,7 @@ pub enum Content {
         /// Host and port, as the protocol interprets them.
         address: IiopEndpoint,
         /// Object key.
-        key: Key,
+        key: ExplainedKey,
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
@@ -89,9 +89,9 @@ pub enum Content {
         path: String,
         /// Identity that distinguishes the socket from others with this name; empty if there is
         /// none.
-        identity: Vec<Field>,
+        identity: Vec<ExplainedField>,
         /// Object key.
-        key: Key,
+        key: ExplainedKey,
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
@@ -102,7 +102,7 @@ pub enum Content {
         /// Address in the notation of the protocol.
         place: String,
         /// Object key.
-        key: Key,
+        key: ExplainedKey,
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
@@ -130,7 +130,7 @@ pub struct ExplainedComponent {
     /// Name of the tag, if known.
     pub name: Option<&'static str>,
     /// Content as labelled values; empty for unknown components.
-    pub fields: Vec<Field>,
+    pub fields: Vec<ExplainedField>,
     /// Error in the data of a component with a known tag.
     pub error: Option<Malformed>,
     /// Data in hexadecimal.
@@ -139,7 +139,7 @@ pub struct ExplainedComponent {
 
 /// Labelled value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Field {
+pub struct ExplainedField {
     /// Name of the value.
     pub label: &'static str,
     /// Text of the value.
@@ -148,7 +148,7 @@ pub struct Field {
 
 /// Object key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Key {
+pub struct ExplainedKey {
     /// Length of the key, in octets.
     pub octets: usize,
     /// Key as text, with `\xHH` for octets that are not printable ASCII.
@@ -159,7 +159,7 @@ pub struct Key {
     pub maker: Option<&'static str>,
 }
 
-fn profile(profile: &TaggedProfile) -> Profile {
+fn profile(profile: &TaggedProfile) -> ExplainedProfile {
     let tag = profile.tag;
     let content = match tag {
         profile_tag::INTERNET_IOP => IiopProfile::parse(profile).map(iiop),
@@ -172,15 +172,15 @@ fn profile(profile: &TaggedProfile) -> Profile {
             PlaceProfile::parse(profile).map(unix)
         }
         _ if profile_tag::is_placed(tag) => PlaceProfile::parse(profile).map(placed),
-        _ => Ok(Content::Opaque { hex: to_hex(&profile.data) }),
+        _ => Ok(ExplainedContent::Opaque { hex: to_hex(&profile.data) }),
     };
-    let content =
-        content.unwrap_or_else(|error| Content::Malformed { error, hex: to_hex(&profile.data) });
-    Profile { tag, name: profile_tag::name(tag), size: profile.data.len(), content }
+    let content = content
+        .unwrap_or_else(|error| ExplainedContent::Malformed { error, hex: to_hex(&profile.data) });
+    ExplainedProfile { tag, name: profile_tag::name(tag), size: profile.data.len(), content }
 }
 
-fn iiop(profile: IiopProfile) -> Content {
-    Content::Iiop {
+fn iiop(profile: IiopProfile) -> ExplainedContent {
+    ExplainedContent::Iiop {
         version: profile.version,
         endpoints: profile.endpoints(),
         key: key(&profile.object_key),
@@ -188,8 +188,8 @@ fn iiop(profile: IiopProfile) -> Content {
     }
 }
 
-fn addressed(profile: IiopProfile, tag: u32) -> Content {
-    Content::Addressed {
+fn addressed(profile: IiopProfile, tag: u32) -> ExplainedContent {
+    ExplainedContent::Addressed {
         version: profile.version,
         address: IiopEndpoint { host: profile.host, port: profile.port },
         key: key(&profile.object_key),
@@ -198,9 +198,9 @@ fn addressed(profile: IiopProfile, tag: u32) -> Content {
 }
 
 /// Explains a multicast profile, whose group takes the place of an object key.
-fn group(profile: UipmcProfile) -> Content {
+fn group(profile: UipmcProfile) -> ExplainedContent {
     let named = profile.components.iter().find(|it| it.tag == tag::GROUP);
-    Content::Addressed {
+    ExplainedContent::Addressed {
         version: Version::V1_2,
         key: key(named.map_or(&[], |it| &it.data)),
         components: explain(&profile.components, profile_tag::UIPMC),
@@ -218,7 +218,7 @@ fn is_of_sockets(tag: u32) -> bool {
 
 /// Explains a profile whose address is the name of a UNIX socket. In OxORB's own profiles, the
 /// identity of the socket follows the name.
-fn unix(profile: PlaceProfile) -> Content {
+fn unix(profile: PlaceProfile) -> ExplainedContent {
     let (path, identity) = match profile.place.split_once('|') {
         Some((path, identity)) => match identity.parse() {
             Ok(identity) => (path.to_owned(), identity_fields(&identity)),
@@ -226,7 +226,7 @@ fn unix(profile: PlaceProfile) -> Content {
         },
         None => (profile.place, Vec::new()),
     };
-    Content::Unix {
+    ExplainedContent::Unix {
         version: profile.version,
         path,
         identity,
@@ -235,8 +235,8 @@ fn unix(profile: PlaceProfile) -> Content {
     }
 }
 
-fn placed(profile: PlaceProfile) -> Content {
-    Content::Placed {
+fn placed(profile: PlaceProfile) -> ExplainedContent {
+    ExplainedContent::Placed {
         version: profile.version,
         place: profile.place,
         key: key(&profile.object_key),
@@ -244,10 +244,10 @@ fn placed(profile: PlaceProfile) -> Content {
     }
 }
 
-fn multiple_components(data: &[u8]) -> Result<Content, Malformed> {
+fn multiple_components(data: &[u8]) -> Result<ExplainedContent, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let components = components::read(&mut d)?;
-    Ok(Content::Components(explain(&components, profile_tag::MULTIPLE_COMPONENTS)))
+    Ok(ExplainedContent::Components(explain(&components, profile_tag::MULTIPLE_COMPONENTS)))
 }
 
 /// Explains the components of a profile with this tag.
@@ -282,8 +282,8 @@ fn explain_one(component: &TaggedComponent, profile: u32) -> ExplainedComponent 
 }
 
 /// Explains the group of a multicast profile.
-fn named_group(group: Group) -> Vec<Field> {
-    let field = |label, value| Field { label, value };
+fn named_group(group: Group) -> Vec<ExplainedField> {
+    let field = |label, value| ExplainedField { label, value };
     vec![
         field("domain", group.domain),
         field("group", group.id.to_string()),
@@ -292,9 +292,9 @@ fn named_group(group: Group) -> Vec<Field> {
 }
 
 /// Explains the highest format of `writeObject` streams: an encapsulated octet.
-fn stream_format(data: &[u8]) -> Result<Vec<Field>, Malformed> {
+fn stream_format(data: &[u8]) -> Result<Vec<ExplainedField>, Malformed> {
     let version = Decoder::encapsulated(data, Dialect::GIOP_1_2)?.octet()?;
-    Ok(vec![Field { label: "stream format", value: format!("up to {version}") }])
+    Ok(vec![ExplainedField { label: "stream format", value: format!("up to {version}") }])
 }
 
 /// Returns the text of an address and the priority of its lane, if there is one.
@@ -305,13 +305,13 @@ fn with_priority(address: &dyn core::fmt::Display, priority: i16) -> String {
     }
 }
 
-fn fields(component: Component) -> Vec<Field> {
-    let field = |label, value| Field { label, value };
+fn fields(component: DecodedComponent) -> Vec<ExplainedField> {
+    let field = |label, value| ExplainedField { label, value };
     match component {
-        Component::OrbType(value) => {
+        DecodedComponent::OrbType(value) => {
             vec![field("ORB", named(orb_type::name(value), value))]
         }
-        Component::CodeSets(info) => {
+        DecodedComponent::CodeSets(info) => {
             let mut fields = code_set_fields("char native", "char conversion", &info.for_char_data);
             fields.extend(code_set_fields(
                 "wchar native",
@@ -320,28 +320,32 @@ fn fields(component: Component) -> Vec<Field> {
             ));
             fields
         }
-        Component::Policies(policies) => policies
+        DecodedComponent::Policies(policies) => policies
             .iter()
             .map(|(kind, value)| field("policy", format!("type {kind}, value {}", to_hex(value))))
             .collect(),
-        Component::AlternateIiopAddress(endpoint) => vec![field("address", endpoint.to_string())],
-        Component::SslSecTrans { supports, requires, port } => vec![
+        DecodedComponent::AlternateIiopAddress(endpoint) => {
+            vec![field("address", endpoint.to_string())]
+        }
+        DecodedComponent::SslSecTrans { supports, requires, port } => vec![
             field("TLS port", port.to_string()),
             field("supports", association_options(supports)),
             field("requires", association_options(requires)),
         ],
-        Component::JavaCodebase(url) => vec![field("codebase", url)],
-        Component::TaoEndpoints(endpoints) => endpoints
+        DecodedComponent::JavaCodebase(url) => vec![field("codebase", url)],
+        DecodedComponent::TaoEndpoints(endpoints) => endpoints
             .iter()
             .map(|(endpoint, priority)| field("address", with_priority(endpoint, *priority)))
             .collect(),
-        Component::OmniorbUnix { host, path } => vec![field("host", host), field("socket", path)],
-        Component::OxorbSocket { name, identity } => {
+        DecodedComponent::OmniorbUnix { host, path } => {
+            vec![field("host", host), field("socket", path)]
+        }
+        DecodedComponent::OxorbSocket { name, identity } => {
             let mut fields = vec![field("socket", name)];
             fields.extend(identity_fields(&identity));
             fields
         }
-        Component::OxorbShmSocket { place, identity } => {
+        DecodedComponent::OxorbShmSocket { place, identity } => {
             let (sizes, name) = match place.split_once(':') {
                 Some((sizes, name)) if !place.starts_with(['/', '@']) => (Some(sizes), name),
                 _ => (None, &*place),
@@ -351,22 +355,24 @@ fn fields(component: Component) -> Vec<Field> {
             fields.extend(identity_fields(&identity));
             fields
         }
-        Component::OxorbDatagram(most) => vec![field("largest datagram", format!("{most} octets"))],
-        Component::Unknown => Vec::new(),
+        DecodedComponent::OxorbDatagram(most) => {
+            vec![field("largest datagram", format!("{most} octets"))]
+        }
+        DecodedComponent::Unknown => Vec::new(),
     }
 }
 
 /// Explains the sizes of memory: octets of a ring, and of blocks after a plus.
-fn shared_memory(sizes: &str) -> Field {
+fn shared_memory(sizes: &str) -> ExplainedField {
     let text = match sizes.split_once('+') {
         Some((ring, blocks)) => format!("rings of {ring} octets, blocks of {blocks}"),
         None => format!("rings of {sizes} octets"),
     };
-    Field { label: "memory", value: format!("{text}, in each direction") }
+    ExplainedField { label: "memory", value: format!("{text}, in each direction") }
 }
 
-fn identity_fields(identity: &SocketIdentity) -> Vec<Field> {
-    let field = |label, value| Field { label, value };
+fn identity_fields(identity: &SocketIdentity) -> Vec<ExplainedField> {
+    let field = |label, value| ExplainedField { label, value };
     let SocketIdentity { device, inode, .. } = identity;
     vec![
         field("host", format!("{} (since its start)", identity.host_text())),
@@ -375,8 +381,8 @@ fn identity_fields(identity: &SocketIdentity) -> Vec<Field> {
     ]
 }
 
-fn sockets(sockets: Vec<(String, i16)>, profile: u32) -> Vec<Field> {
-    let one = |(path, priority): (String, i16)| Field {
+fn sockets(sockets: Vec<(String, i16)>, profile: u32) -> Vec<ExplainedField> {
+    let one = |(path, priority): (String, i16)| ExplainedField {
         label: match is_of_sockets(profile) {
             true => "socket",
             false => "address",
@@ -390,15 +396,15 @@ fn code_set_fields(
     native: &'static str,
     conversion: &'static str,
     sets: &CodeSetComponent,
-) -> Vec<Field> {
+) -> Vec<ExplainedField> {
     let named_set = |&set: &u32| named(code_sets::name(set), set);
-    let mut fields = vec![Field {
+    let mut fields = vec![ExplainedField {
         label: native,
         value: if sets.native == 0 { "none".to_owned() } else { named_set(&sets.native) },
     }];
     if !sets.conversion.is_empty() {
         let value = sets.conversion.iter().map(named_set).collect::<Vec<_>>().join(", ");
-        fields.push(Field { label: conversion, value });
+        fields.push(ExplainedField { label: conversion, value });
     }
     fields
 }
@@ -433,9 +439,9 @@ fn named(name: Option<&str>, value: u32) -> String {
     }
 }
 
-fn key(octets: &[u8]) -> Key {
+fn key(octets: &[u8]) -> ExplainedKey {
     let maker = KEYS.iter().find(|(start, _)| octets.starts_with(start)).map(|(_, maker)| *maker);
-    Key {
+    ExplainedKey {
         octets: octets.len(),
         text: octets.escape_ascii().to_string(),
         hex: to_hex(octets),

@@ -6,7 +6,7 @@ use core::fmt;
 use oxorb_cdr::tables::TableSet;
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Printable};
 
-use crate::components::Component;
+use crate::components::DecodedComponent;
 use crate::{
     Malformed, TaggedComponent, TaggedProfile, Version, components, ior::profile_tag, ior::text,
     ior::write_octets,
@@ -127,7 +127,7 @@ impl IiopProfile {
     fn tao_endpoints(&self) -> Vec<(IiopEndpoint, i16)> {
         let component = self.component(components::tag::TAO_ENDPOINTS);
         match component.and_then(|component| component.decode().ok()) {
-            Some(Component::TaoEndpoints(endpoints)) => endpoints,
+            Some(DecodedComponent::TaoEndpoints(endpoints)) => endpoints,
             _ => Vec::new(),
         }
     }

@@ -64,15 +64,15 @@ pub use group::{Group, UipmcProfile};
 pub use iiop_profile::{IiopEndpoint, IiopProfile};
 pub use ior::{Ior, IorError, TaggedProfile, profile_tag, write_octets};
 pub use malformed::Malformed;
-pub use note::{Explainer, Keeper, Note};
+pub use note::{ExceptionNote, Explainer, Keeper};
 pub use place_profile::PlaceProfile;
 pub use policy_values::{
     MAX_POLICY_VALUES, PolicyValueWriter, PolicyValues, policy_type, range_value, time_value,
     utc_value,
 };
 pub use priorities::{
-    Few, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, RtPolicyValue, TooMany,
-    parse_priority_range_context, policies_component, priority_range_context,
+    InlineList, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy, RtPolicyValue,
+    TooMany, parse_priority_range_context, policies_component, priority_range_context,
 };
 pub use protocol_properties::{
     MAX_MMAP_NAME, MAX_PROTOCOLS, Protocol, ProtocolProperties, SharedMemoryProtocolProperties,

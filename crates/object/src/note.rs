@@ -11,7 +11,7 @@ use oxorb_cdr::OutsideCodeSet;
 /// All notes are equal, so that exceptions with the same kind, minor code and completion status
 /// are, too.
 #[derive(Clone, Copy, Default)]
-pub struct Note(u32);
+pub struct ExceptionNote(u32);
 
 /// Function that writes the text of a note, if it is still stored.
 pub type Explainer = fn(u32, &mut fmt::Formatter<'_>) -> fmt::Result;
@@ -24,13 +24,13 @@ static EXPLAINER: OnceLock<Explainer> = OnceLock::new();
 
 static KEEPER: OnceLock<Keeper> = OnceLock::new();
 
-impl Note {
+impl ExceptionNote {
     /// Note without a text.
-    pub const NONE: Note = Note(0);
+    pub const NONE: ExceptionNote = ExceptionNote(0);
 
     /// Returns the note with this number; 0 is [`NONE`](Self::NONE).
     pub const fn new(number: u32) -> Self {
-        Note(number)
+        ExceptionNote(number)
     }
 
     /// Returns the number; 0 for [`NONE`](Self::NONE).
@@ -54,7 +54,7 @@ impl Note {
 
     #[cold]
     pub(crate) fn about(outside: OutsideCodeSet) -> Self {
-        KEEPER.get().map_or(Note::NONE, |keep| Note(keep(outside)))
+        KEEPER.get().map_or(ExceptionNote::NONE, |keep| ExceptionNote(keep(outside)))
     }
 
     pub(crate) fn explain(self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,19 +65,19 @@ impl Note {
     }
 }
 
-impl PartialEq for Note {
+impl PartialEq for ExceptionNote {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Note {}
+impl Eq for ExceptionNote {}
 
-impl Hash for Note {
+impl Hash for ExceptionNote {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-impl fmt::Debug for Note {
+impl fmt::Debug for ExceptionNote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
     }

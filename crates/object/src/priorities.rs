@@ -50,7 +50,7 @@ impl PriorityBand {
 
 /// Bounded list stored inline, in the order given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Few<T, const MAX: usize> {
+pub struct InlineList<T, const MAX: usize> {
     items: [T; MAX],
     count: usize,
 }
@@ -79,9 +79,9 @@ impl fmt::Debug for TooMany {
 impl core::error::Error for TooMany {}
 
 /// `RTCORBA::PriorityBands`, limited to 16.
-pub type PriorityBands = Few<PriorityBand, 16>;
+pub type PriorityBands = InlineList<PriorityBand, 16>;
 
-impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
+impl<T: Copy + Default, const MAX: usize> InlineList<T, MAX> {
     /// Creates a list of these items.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
         let too_many = TooMany { given: list.len(), most: MAX };
         let places = items.get_mut(..list.len()).ok_or(too_many)?;
         places.copy_from_slice(list);
-        Ok(Few { items, count: list.len() })
+        Ok(InlineList { items, count: list.len() })
     }
 
     /// Returns the items.
@@ -110,13 +110,13 @@ impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
     }
 }
 
-impl<T: Copy + Default, const MAX: usize> Default for Few<T, MAX> {
+impl<T: Copy + Default, const MAX: usize> Default for InlineList<T, MAX> {
     fn default() -> Self {
-        Few { items: [T::default(); MAX], count: 0 }
+        InlineList { items: [T::default(); MAX], count: 0 }
     }
 }
 
-impl<T: Copy + Default, const MAX: usize> core::ops::Deref for Few<T, MAX> {
+impl<T: Copy + Default, const MAX: usize> core::ops::Deref for InlineList<T, MAX> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -246,7 +246,7 @@ pub fn parse_priority_range_context(data: &[u8]) -> Result<PriorityBand, Malform
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::components::Component;
+    use crate::components::DecodedComponent;
     use crate::{
         IiopEndpoint, MAX_PROTOCOLS, PolicyValues, SharedMemoryProtocolProperties,
         TcpProtocolProperties, UnixDomainProtocolProperties, profile_tag,
@@ -391,6 +391,6 @@ mod tests {
             0, 0, 0, 3, b'a', b'b', 0, 0, 0x12, 0x35, 0xff, 0xff,
         ];
         assert_eq!(component.data, expected);
-        assert_eq!(component.decode(), Ok(Component::TaoEndpoints(lanes)));
+        assert_eq!(component.decode(), Ok(DecodedComponent::TaoEndpoints(lanes)));
     }
 }

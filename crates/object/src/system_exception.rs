@@ -5,7 +5,7 @@ use core::fmt;
 use oxorb_cdr::{self as cdr, Decode, Decoder, Encode, Encoder, ErrorKind};
 
 use crate::minor;
-use crate::note::Note;
+use crate::note::ExceptionNote;
 
 /// CORBA system exception: kind, minor code, and whether the operation ran (CORBA 3.4, 8.4.3).
 ///
@@ -28,13 +28,13 @@ pub struct SystemException {
     /// Whether the operation ran on the target.
     pub completed: CompletionStatus,
     /// Reference to details about this occurrence, such as the addresses that were tried.
-    pub note: Note,
+    pub note: ExceptionNote,
 }
 
 impl SystemException {
     /// Creates an exception of any kind.
     pub const fn new(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
-        Self { kind, minor, completed, note: Note::NONE }
+        Self { kind, minor, completed, note: ExceptionNote::NONE }
     }
 
     /// Returns `IDL:omg.org/CORBA/<NAME>:1.0`.
@@ -49,7 +49,7 @@ impl SystemException {
     pub fn from_cdr(error: cdr::Error, completed: CompletionStatus) -> Self {
         let mut exception = from_cdr(error.kind, completed);
         if let ErrorKind::NotInCodeSet(outside) = error.kind {
-            exception.note = Note::about(outside);
+            exception.note = ExceptionNote::about(outside);
         }
         exception
     }

@@ -190,7 +190,8 @@ mod tests {
         let ports = TaggedComponent::tao_ssl_endpoints(0x66, 6, &[1, 65535]);
         assert_eq!(ports.ssl_ports(), Ok(vec![1, 65535]));
         let one = TaggedComponent::ssl_sec_trans(0x66, 0x06, 2810);
-        let read = components::Component::SslSecTrans { supports: 0x66, requires: 6, port: 2810 };
+        let read =
+            components::DecodedComponent::SslSecTrans { supports: 0x66, requires: 6, port: 2810 };
         assert_eq!(one.decode(), Ok(read));
     }
 

@@ -12,9 +12,9 @@ use oxorb_cdr::{ByteOrder, CharSet};
 use oxorb_core::interceptor::{
     ClientInterceptor, Interceptors, SchedulingInterceptor, ServerInterceptor,
 };
-use oxorb_core::protocol::Protocol;
+use oxorb_core::protocol::ProtocolStack;
 use oxorb_core::{
-    ClientConnections, Concurrency, FILE_SETTINGS, Incompatible, Options, RunTimeScheduler,
+    ClientConnections, Concurrency, FILE_SETTINGS, IncompatibleOptions, Options, RunTimeScheduler,
     SchedulingClass, SettingError, SetupError, ThreadFilter, Threadpool,
 };
 use oxorb_object::Version;
@@ -130,18 +130,18 @@ impl Builder {
     /// now. Unsupported combinations are errors of [`build`](Self::build).
     ///
     /// ```
-    /// use oxorb::protocol::Protocol;
+    /// use oxorb::protocol::ProtocolStack;
     /// use oxorb::transport::mem::Memory;
     ///
     /// let orb = oxorb::Orb::builder()
     ///     .listen("iiop://127.0.0.1:0;mem://bank")
-    ///     .protocol(Protocol::memory(Memory::new()))
+    ///     .protocol(ProtocolStack::memory(Memory::new()))
     ///     .build()?;
     /// # orb.shutdown(true)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn protocol(mut self, protocol: Protocol) -> Self {
+    pub fn protocol(mut self, protocol: ProtocolStack) -> Self {
         let added = self.options.add_protocol(protocol);
         self.note(added);
         self
@@ -341,7 +341,7 @@ impl Builder {
         if self.options.realtime.class == SchedulingClass::Other
             && self.threadpools.iter().any(several)
         {
-            return Err(SetupError::Incompatible(Incompatible {
+            return Err(SetupError::Incompatible(IncompatibleOptions {
                 one: "a threadpool with several lanes",
                 other: "-ORBSchedPolicy SCHED_OTHER",
                 reason: "priorities of lanes do not affect the scheduler then; set SCHED_FIFO or SCHED_RR: without the \

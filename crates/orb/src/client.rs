@@ -2,8 +2,9 @@
 
 #[doc(inline)]
 pub use oxorb_core::{
-    Answered, AsyncReply, Attempt, Buffered, Failure, InFlight, OnewayBatch, Op, Operation,
-    PreconnectError, Prepared, Raises, ReplyTo, Sleep, Slots, UserException, wait_until,
+    AsyncReply, Attempt, BufferedOneways, Failure, InFlight, OnewayBatch, Op, Operation,
+    OperationError, PreconnectError, PreparedRequest, PreparedSlots, Raises, RawReply, ReplyTo,
+    Sleep, wait_until,
 };
 #[doc(inline)]
-pub use oxorb_object::Note;
+pub use oxorb_object::ExceptionNote;

@@ -1,7 +1,7 @@
 //! Object references as data: IORs, `corbaloc` and `corbaname` URLs, and tagged components.
 
 #[doc(inline)]
-pub use oxorb_object::components::Component;
+pub use oxorb_object::components::DecodedComponent;
 #[doc(inline)]
 pub use oxorb_object::components::tag::{
     ALTERNATE_IIOP_ADDRESS, CSI_SEC_MECH_LIST, OMNIORB_UNIX, OXORB_SHM_SOCKET, OXORB_SOCKET,

@@ -1,6 +1,6 @@
 //! Protocols of an ORB.
 
-use oxorb_core::protocol::{Protocol, Protocols};
+use oxorb_core::protocol::{ProtocolStack, Protocols};
 
 #[cfg(feature = "lite")]
 mod lite;
@@ -8,7 +8,7 @@ mod lite;
 /// Protocols that every ORB speaks in addition to IIOP, depending on the features of this crate. Among those whose
 /// addresses are published in IIOP profiles for clients on the same host, the first is preferred.
 #[rustfmt::skip] // a row for each
-const TABLE: &[fn() -> Protocol] = &[
+const TABLE: &[fn() -> ProtocolStack] = &[
     #[cfg(feature = "memory")] oxorb_protocols::shm::protocol,
     #[cfg(feature = "unix")] oxorb_protocols::unix::protocol,
     #[cfg(feature = "datagrams")] oxorb_protocols::datagram::protocol,

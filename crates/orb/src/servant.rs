@@ -2,7 +2,8 @@
 
 #[doc(inline)]
 pub use oxorb_core::{
-    Aliased, Amh, Busy, ClientConnection, ConfinedBy, ConfinedServant, Context, DelegatesTo,
-    Detached, DetachedReply, Held, Later, LentArena, NotConfined, NotOneThread, Operations, Raise,
-    Rejected, ServedBy, current_connection, escape, request_is_cancelled,
+    Aliased, Amh, ClientConnection, ConfinedBy, ConfinedServant, Context, DelegatesTo,
+    DetachedReply, DetachedRequest, HeldReply, LentArena, MainThreadQueueFull, NotConfined,
+    NotOneThread, Operations, Rejected, ResponseHandler, ServantError, ServedBy,
+    current_connection, escape, request_is_cancelled,
 };

@@ -3,6 +3,7 @@
 #[doc(inline)]
 pub use oxorb_core::{
     AccessLimits, AccessRequest, AccessRule, AccessRules, ClientConnections, Collocation,
-    Concurrency, Demultiplexing, Incompatible, Limits, LogLevel, Meaning, OperationSearch, Options,
-    PEER_OPTIONS, PeerOption, ReactorChoice, SETTINGS, Setting, SettingError, Violation,
+    Concurrency, Demultiplexing, IncompatibleOptions, LogLevel, MessageLimits, OperationSearch,
+    Options, PEER_OPTIONS, PeerOption, PeerOptionMeaning, ReactorChoice, SETTINGS, Setting,
+    SettingError, Violation,
 };

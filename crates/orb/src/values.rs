@@ -6,10 +6,10 @@
 #[doc(inline)]
 pub use oxorb_cdr::{
     ByteOrder, CharSet, Codec, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError,
-    Factory, FixedPoint, Inherits, Label, Link, LongDouble, MemberRef, OctetSeq, Octets, Printable,
-    RawProfile, RawReference, Reason, Room, Scope, SealedRoom, Shape, StringValue, TcKind,
-    TypeCode, TypeRef, Typed, Value, ValueBase, ValueInfo, ValueModifier, ValueRegistry,
-    ValueState, Valuetype, Visibility, Wchar, Wstring, WstringValue,
+    DynamicErrorKind, Factory, FixedPoint, Inherits, Label, LongDouble, MemberRef, OctetSeq,
+    Octets, Printable, RawProfile, RawReference, Room, Scope, SealedRoom, Shape, StringValue,
+    TcKind, TypeCode, TypeRef, Typed, Value, ValueBase, ValueInfo, ValueLink, ValueModifier,
+    ValueRegistry, ValueState, Valuetype, Visibility, Wchar, Wstring, WstringValue,
 };
 #[doc(inline)]
 pub use oxorb_core::Abstract;

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use oxorb_core::lock::Mutex;
 use oxorb_core::{
-    Interface, Orb, PoolThread, Raised, Ref, Running, Servant, ServedBy, ThreadpoolLanes, Upcall,
+    Interface, Orb, PoolThread, RaisedPriority, Ref, Running, Servant, ServedBy, ThreadpoolLanes,
+    Upcall,
 };
 use oxorb_object::{
     CompletionStatus, PriorityBand, PriorityBands, PriorityModel, PriorityModelPolicy,
@@ -105,7 +106,7 @@ pub(crate) struct NotHere;
 /// Guard during which a request runs at a specific priority.
 pub(crate) enum Urgent {
     /// Priority that policies require.
-    Raised(#[expect(dead_code, reason = "ends when it is dropped")] Raised),
+    Raised(#[expect(dead_code, reason = "ends when it is dropped")] RaisedPriority),
     /// Priority of the operation, under the run-time scheduler.
     Scheduled(#[expect(dead_code, reason = "ends when it is dropped")] Running),
 }
@@ -245,14 +246,18 @@ impl Pass {
         &self,
         orb: &Orb,
         object: &Found,
-    ) -> Result<Option<Raised>, NotHere> {
+    ) -> Result<Option<RaisedPriority>, NotHere> {
         match self.real_time {
             false => Ok(None),
             true => self.raise_direct_to(orb, object),
         }
     }
 
-    fn raise_direct_to(&self, orb: &Orb, object: &Found) -> Result<Option<Raised>, NotHere> {
+    fn raise_direct_to(
+        &self,
+        orb: &Orb,
+        object: &Found,
+    ) -> Result<Option<RaisedPriority>, NotHere> {
         let realtime = &self.poa.policies.realtime;
         if object.scheduled.is_some()
             || realtime.threadpool != orb.serving_pool().filter(|_| realtime.threadpool.is_some())

@@ -25,7 +25,7 @@ mod ring;
 mod stage;
 
 pub use ring::{RECORDS, Record};
-pub use stage::{Side, Stage};
+pub use stage::{ProbeSide, Stage};
 
 use std::cell::OnceCell;
 use std::sync::Arc;

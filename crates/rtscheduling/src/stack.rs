@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use oxorb::rt::Raised;
+use oxorb::rt::RaisedPriority;
 use oxorb::{Ref, SystemException};
 
 use crate::slots::{Registry, Slot};
@@ -47,7 +47,7 @@ pub(crate) struct Frame<P> {
     pub(crate) parameter: Option<P>,
     pub(crate) implicit: Option<P>,
     grant: Grant,
-    raised: Option<Raised>,
+    raised: Option<RaisedPriority>,
 }
 
 /// Frames of one native thread under one scheduling. Not borrowed while a scheduler is called.

@@ -28,7 +28,7 @@ fn main() -> Result<(), Error> {
                 let analysed = begin.elapsed() - computed;
                 best = best.min((computed, analysed));
                 let met = report.verdicts.iter();
-                let met = met.filter(|verdict| verdict.outcome == analysis::Outcome::Meets);
+                let met = met.filter(|verdict| verdict.outcome == analysis::DeadlineOutcome::Meets);
                 told = format!("{} of {} proved", met.count(), schedule.tasks.tasks.len());
             }
             println!(

@@ -10,10 +10,11 @@ mod controller;
 use std::fmt::{self, Write as _};
 
 pub use controller::{
-    Answer, Controller, Has, Late, LateComers, Member, RequestOrder, Share, Unacceptable, Wanted,
+    Answer, Controller, Late, LateComers, Member, MemberGrant, MemberRequest, RequestOrder, Share,
+    Unacceptable,
 };
 
-use crate::analysis::{Method, Outcome, analyse, demand};
+use crate::analysis::{DeadlineOutcome, Method, analyse, demand};
 use crate::error::Error;
 use crate::repository::{Characteristics, Repository};
 use crate::schedule::{OsPriorities, Schedule};
@@ -107,13 +108,14 @@ pub fn admit(
     let proved = analyse(&before.tasks);
     let was_late = |late: &str| {
         let mut verdicts = proved.verdicts.iter();
-        verdicts
-            .any(|one| one.outcome != Outcome::Meets && before.tasks.tasks[one.task].name == late)
+        verdicts.any(|one| {
+            one.outcome != DeadlineOutcome::Meets && before.tasks.tasks[one.task].name == late
+        })
     };
     let report = analyse(&schedule.tasks);
     for verdict in &report.verdicts {
         let task = &schedule.tasks.tasks[verdict.task];
-        if verdict.outcome == Outcome::Meets || was_late(&task.name) {
+        if verdict.outcome == DeadlineOutcome::Meets || was_late(&task.name) {
             continue;
         }
         return Err(Refusal::Late {
@@ -125,7 +127,7 @@ pub fn admit(
                 (None, _) => None,
             },
             because: match verdict.response {
-                None if verdict.outcome == Outcome::Misses => format!(
+                None if verdict.outcome == DeadlineOutcome::Misses => format!(
                     "{}: {}",
                     verdict.explain(&schedule.tasks),
                     overload(&schedule.tasks, task)

@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::schedule::{self, Schedule, Scheduling};
+use crate::schedule::{self, ThreadPriority, ThreadScheduling};
 use crate::sync::{Mutex, MutexGuard};
 
 /// Maximum number of processes that are searched for threads of a device.
@@ -31,7 +31,7 @@ impl Threaded {
     ///
     /// # Errors
     /// [`NotThreaded`]; the device is unchanged.
-    pub fn begin(device: &str, schedule: Schedule) -> Result<Threaded, NotThreaded> {
+    pub fn begin(device: &str, schedule: ThreadPriority) -> Result<Threaded, NotThreaded> {
         let mut devices = devices();
         let at = match devices.iter().position(|known| known.name == device) {
             Some(at) => at,
@@ -121,8 +121,8 @@ struct Device {
     /// Whether the device used NAPI threads before.
     threaded: bool,
     /// Threads whose class or priority was changed, with the original ones.
-    before: Vec<(i32, Schedule)>,
-    wanted: Vec<(u64, Schedule)>,
+    before: Vec<(i32, ThreadPriority)>,
+    wanted: Vec<(u64, ThreadPriority)>,
     last: u64,
 }
 
@@ -173,7 +173,7 @@ impl Device {
         }
         for thread in threads {
             if self.before.iter().all(|(known, _)| *known != thread) {
-                let Ok(Scheduling::Class(schedule)) = schedule::of(thread) else {
+                let Ok(ThreadScheduling::Class(schedule)) = schedule::of(thread) else {
                     continue;
                 };
                 self.before.push((thread, schedule));
@@ -197,8 +197,11 @@ impl Device {
     }
 }
 
-fn rank(schedule: &Schedule) -> (bool, i32) {
-    let real_time = matches!(schedule.class, schedule::Class::Fifo | schedule::Class::RoundRobin);
+fn rank(schedule: &ThreadPriority) -> (bool, i32) {
+    let real_time = matches!(
+        schedule.class,
+        schedule::SchedulingClass::Fifo | schedule::SchedulingClass::RoundRobin
+    );
     (real_time, schedule.priority)
 }
 
@@ -212,9 +215,9 @@ fn setting(device: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::Class;
+    use crate::schedule::SchedulingClass;
 
-    const URGENT: Schedule = Schedule { class: Class::Fifo, priority: 5 };
+    const URGENT: ThreadPriority = ThreadPriority { class: SchedulingClass::Fifo, priority: 5 };
 
     #[test]
     fn a_device_that_is_not_there_is_named_so() {

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Scheduling class with static priorities (`sched(7)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub enum Class {
+pub enum SchedulingClass {
     /// Time sharing; a single priority, 0 (SCHED_OTHER).
     #[default]
     Other,
@@ -26,15 +26,15 @@ pub enum Class {
     RoundRobin,
 }
 
-impl Class {
+impl SchedulingClass {
     /// Returns the priorities of the class, from least to most urgent: 1 to 99 on Linux, 0 for
-    /// [`Class::Other`].
+    /// [`SchedulingClass::Other`].
     ///
     /// ```
-    /// use oxorb_sys::schedule::Class;
+    /// use oxorb_sys::schedule::SchedulingClass;
     ///
-    /// assert_eq!(Class::Other.priorities(), 0..=0);
-    /// assert!(Class::Fifo.priorities().contains(&50));
+    /// assert_eq!(SchedulingClass::Other.priorities(), 0..=0);
+    /// assert!(SchedulingClass::Fifo.priorities().contains(&50));
     /// ```
     pub fn priorities(self) -> RangeInclusive<i32> {
         let policy = self.policy();
@@ -44,19 +44,19 @@ impl Class {
 
     fn policy(self) -> i32 {
         match self {
-            Class::Other => libc::SCHED_OTHER,
-            Class::Idle => libc::SCHED_IDLE,
-            Class::Fifo => libc::SCHED_FIFO,
-            Class::RoundRobin => libc::SCHED_RR,
+            SchedulingClass::Other => libc::SCHED_OTHER,
+            SchedulingClass::Idle => libc::SCHED_IDLE,
+            SchedulingClass::Fifo => libc::SCHED_FIFO,
+            SchedulingClass::RoundRobin => libc::SCHED_RR,
         }
     }
 }
 
 /// Class and priority of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Schedule {
+pub struct ThreadPriority {
     /// The class.
-    pub class: Class,
+    pub class: SchedulingClass,
     /// Priority within the class.
     pub priority: i32,
 }
@@ -64,10 +64,10 @@ pub struct Schedule {
 /// Sets the scheduling class and priority of the calling thread.
 ///
 /// ```
-/// use oxorb_sys::schedule::{self, Class, Schedule};
+/// use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 ///
 /// let before = schedule::current()?;
-/// match schedule::set_current(Schedule { class: Class::Fifo, priority: 10 }) {
+/// match schedule::set_current(ThreadPriority { class: SchedulingClass::Fifo, priority: 10 }) {
 ///     Ok(()) => assert_eq!(schedule::current()?.priority, 10),
 ///     Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied),
 /// }
@@ -77,7 +77,7 @@ pub struct Schedule {
 ///
 /// # Errors
 /// [`io::ErrorKind::PermissionDenied`]; [`io::ErrorKind::InvalidInput`] for a priority that the class does not have.
-pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
+pub fn set_current(ThreadPriority { class, priority }: ThreadPriority) -> io::Result<()> {
     let param = Param { priority };
     // The raw system call applies to the calling thread, whereas the wrappers of some C libraries apply to the process.
     // SAFETY: `param` outlives the call, which only reads it; 0 is the calling thread.
@@ -97,7 +97,7 @@ pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of [`set_current`], or [`io::Error`] if no thread has this id.
-pub fn set(thread: i32, Schedule { class, priority }: Schedule) -> io::Result<()> {
+pub fn set(thread: i32, ThreadPriority { class, priority }: ThreadPriority) -> io::Result<()> {
     if thread <= 0 {
         // The id 0 would select the calling thread.
         return Err(io::ErrorKind::InvalidInput.into());
@@ -118,26 +118,26 @@ pub fn set(thread: i32, Schedule { class, priority }: Schedule) -> io::Result<()
 /// ```
 pub fn may_leave_idle() -> bool {
     let try_it = || {
-        let idle = Schedule { class: Class::Idle, priority: 0 };
-        set_current(idle).is_ok() && set_current(Schedule::default()).is_ok()
+        let idle = ThreadPriority { class: SchedulingClass::Idle, priority: 0 };
+        set_current(idle).is_ok() && set_current(ThreadPriority::default()).is_ok()
     };
     let tried = std::thread::Builder::new().spawn(try_it);
     tried.is_ok_and(|thread| thread.join().unwrap_or(false))
 }
 
-/// Returns the scheduling class and priority of the calling thread. A kernel policy without a variant in [`Class`] is
-/// reported as [`Class::Other`].
-pub fn current() -> io::Result<Schedule> {
+/// Returns the scheduling class and priority of the calling thread. A kernel policy without a variant in
+/// [`SchedulingClass`] is reported as [`SchedulingClass::Other`].
+pub fn current() -> io::Result<ThreadPriority> {
     let mut param = Param { priority: 0 };
     // SAFETY: the call takes a number only; 0 is the calling thread.
     let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
     // SAFETY: `param` is valid for the one write of the call.
     check(unsafe { libc::syscall(libc::SYS_sched_getparam, 0, &mut param) })?;
     check(policy)?;
-    let known = [Class::Idle, Class::Fifo, Class::RoundRobin];
+    let known = [SchedulingClass::Idle, SchedulingClass::Fifo, SchedulingClass::RoundRobin];
     let class =
         known.into_iter().find(|class| c_long::from(class.policy()) == policy & !RESET_ON_FORK);
-    Ok(Schedule { class: class.unwrap_or_default(), priority: param.priority })
+    Ok(ThreadPriority { class: class.unwrap_or_default(), priority: param.priority })
 }
 
 /// The kernel's layout of `sched_param`; the C libraries' types differ after the first field.
@@ -152,9 +152,9 @@ const RESET_ON_FORK: c_long = 0x4000_0000;
 /// Scheduling of a thread: a class and priority, or reserved processor time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Scheduling {
+pub enum ThreadScheduling {
     /// A class and one of its priorities.
-    Class(Schedule),
+    Class(ThreadPriority),
     /// Reserved processor time (SCHED_DEADLINE).
     Reserved(Reservation),
     /// Number of a scheduling policy that has no variant here.
@@ -164,56 +164,63 @@ pub enum Scheduling {
 /// Returns the scheduling of a thread of this system, given its thread id. One system call.
 ///
 /// ```
-/// use oxorb_sys::schedule::{self, Scheduling};
+/// use oxorb_sys::schedule::{self, ThreadScheduling};
 ///
 /// let own = rustix::thread::gettid().as_raw_nonzero().get();
-/// assert_eq!(schedule::of(own)?, Scheduling::Class(schedule::current()?));
+/// assert_eq!(schedule::of(own)?, ThreadScheduling::Class(schedule::current()?));
 /// # std::io::Result::Ok(())
 /// ```
 ///
 /// # Errors
 /// [`io::Error`] if no thread has this id.
-pub fn of(thread: i32) -> io::Result<Scheduling> {
+pub fn of(thread: i32) -> io::Result<ThreadScheduling> {
     let mut attributes = Attributes::default();
     let size = size_of::<Attributes>();
     // SAFETY: the call writes at most `size` octets, which is what `attributes` has, and keeps nothing.
     let result =
         unsafe { libc::syscall(libc::SYS_sched_getattr, thread, &mut attributes, size, 0) };
     check(result)?;
-    let known = [Class::Other, Class::Idle, Class::Fifo, Class::RoundRobin];
+    let known = [
+        SchedulingClass::Other,
+        SchedulingClass::Idle,
+        SchedulingClass::Fifo,
+        SchedulingClass::RoundRobin,
+    ];
     let class = known.into_iter().find(|class| class.policy() as u32 == attributes.policy);
     Ok(match (class, attributes.policy) {
         (Some(class), _) => {
-            Scheduling::Class(Schedule { class, priority: attributes.priority as i32 })
+            ThreadScheduling::Class(ThreadPriority { class, priority: attributes.priority as i32 })
         }
-        (None, DEADLINE) => Scheduling::Reserved(Reservation {
+        (None, DEADLINE) => ThreadScheduling::Reserved(Reservation {
             runtime: Duration::from_nanos(attributes.runtime),
             deadline: Duration::from_nanos(attributes.deadline),
             period: Duration::from_nanos(attributes.period),
         }),
-        (None, unknown) => Scheduling::Unknown(unknown),
+        (None, unknown) => ThreadScheduling::Unknown(unknown),
     })
 }
 
-impl fmt::Display for Class {
+impl fmt::Display for SchedulingClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Class::Other => "SCHED_OTHER",
-            Class::Idle => "SCHED_IDLE",
-            Class::Fifo => "SCHED_FIFO",
-            Class::RoundRobin => "SCHED_RR",
+            SchedulingClass::Other => "SCHED_OTHER",
+            SchedulingClass::Idle => "SCHED_IDLE",
+            SchedulingClass::Fifo => "SCHED_FIFO",
+            SchedulingClass::RoundRobin => "SCHED_RR",
         })
     }
 }
 
-impl fmt::Display for Scheduling {
+impl fmt::Display for ThreadScheduling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Scheduling::Class(Schedule { class, priority }) => write!(f, "{class} {priority}"),
-            Scheduling::Reserved(Reservation { runtime, period, .. }) => {
+            ThreadScheduling::Class(ThreadPriority { class, priority }) => {
+                write!(f, "{class} {priority}")
+            }
+            ThreadScheduling::Reserved(Reservation { runtime, period, .. }) => {
                 write!(f, "SCHED_DEADLINE {runtime:?} of {period:?}")
             }
-            Scheduling::Unknown(number) => write!(f, "policy {number}"),
+            ThreadScheduling::Unknown(number) => write!(f, "policy {number}"),
         }
     }
 }
@@ -422,22 +429,26 @@ mod tests {
             return;
         }
         in_a_thread(|| {
-            for class in [Class::Fifo, Class::RoundRobin] {
-                let wanted = Schedule { class, priority: 3 };
+            for class in [SchedulingClass::Fifo, SchedulingClass::RoundRobin] {
+                let wanted = ThreadPriority { class, priority: 3 };
                 set_current(wanted).unwrap();
                 assert_eq!(current().unwrap(), wanted);
             }
-            set_current(Schedule::default()).unwrap();
-            assert_eq!(current().unwrap(), Schedule::default());
+            set_current(ThreadPriority::default()).unwrap();
+            assert_eq!(current().unwrap(), ThreadPriority::default());
         });
-        assert_eq!(current().unwrap().class, Class::Other);
+        assert_eq!(current().unwrap().class, SchedulingClass::Other);
     }
 
     #[test]
     fn a_priority_that_the_class_does_not_have_is_refused() {
         in_a_thread(|| {
-            for (class, priority) in [(Class::Other, 1), (Class::Fifo, 0), (Class::Fifo, 100)] {
-                let error = set_current(Schedule { class, priority }).unwrap_err();
+            for (class, priority) in [
+                (SchedulingClass::Other, 1),
+                (SchedulingClass::Fifo, 0),
+                (SchedulingClass::Fifo, 100),
+            ] {
+                let error = set_current(ThreadPriority { class, priority }).unwrap_err();
                 assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
             }
         });

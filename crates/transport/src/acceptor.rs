@@ -18,7 +18,7 @@ pub trait Acceptor: Send + Sync {
     ///
     /// # Errors
     /// [`io::ErrorKind::NotConnected`] if the acceptor is closed; the caller must stop. If the error
-    /// contains a [`Refused`](crate::Refused), a peer was rejected; the caller may accept again at
+    /// contains a [`RefusedConnection`](crate::RefusedConnection), a peer was rejected; the caller may accept again at
     /// once. Any other error is a shortage of descriptors or memory; the caller should wait a moment
     /// before it accepts again.
     fn accept(&self) -> io::Result<Box<dyn Link>>;

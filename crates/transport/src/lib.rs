@@ -53,12 +53,13 @@ pub use endpoint::{Endpoint, EndpointError, Part};
 pub use identity::{PeerId, Subject};
 pub use link::{Facts, Lender, Link, Rooms, WriteError};
 pub use multicast::Multicast;
-pub use oxorb_lend::{LARGE, Lease, Place, Room};
+pub use oxorb_lend::{LARGE, Lease, Room, RoomPlace};
 pub use properties::{Pages, Properties};
 pub use race::{
-    Attempt, ConnectError, Surroundings, Target, connect, connect_first, connect_first_with,
+    AddressAttempt, ConnectError, ConnectTarget, Surroundings, connect, connect_first,
+    connect_first_with,
 };
-pub use refused::{Oversized, Refused, Unanswered};
+pub use refused::{Oversized, RefusedConnection, Unanswered};
 pub use security::{ClientCertificates, Security, SecurityError, ServerName};
 pub use tcp::Publish;
 pub use transport::{Connecting, LookUp, Notation, Resolve, Start, Transport};

@@ -46,7 +46,7 @@ pub trait Link: Send + Sync {
     ///
     /// # Errors
     /// `WouldBlock` or `TimedOut` if the read time-out passed; the link stays usable. Any other
-    /// error means that the connection is lost. If it contains a [`Refused`](crate::Refused), the
+    /// error means that the connection is lost. If it contains a [`RefusedConnection`](crate::RefusedConnection), the
     /// peer never admitted this end, and processed nothing of what this end sent.
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize>;
 

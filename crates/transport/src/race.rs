@@ -24,7 +24,7 @@ const MAX_AT_ONCE: usize = 16;
 const TICK: Duration = Duration::from_millis(5);
 
 /// Address, and the transport that reaches it.
-pub type Target<'t> = (&'t dyn Transport, &'t Address);
+pub type ConnectTarget<'t> = (&'t dyn Transport, &'t Address);
 
 /// Connects to one address, as [`connect_first`] does with one target.
 ///
@@ -53,7 +53,7 @@ pub fn connect(
 /// # Errors
 /// One [`ConnectError`] for each target, in order, with every address tried and its failure.
 pub fn connect_first(
-    targets: &[Target<'_>],
+    targets: &[ConnectTarget<'_>],
     timeout: Duration,
 ) -> Result<(usize, Box<dyn Link>), Vec<ConnectError>> {
     connect_first_with(targets, timeout, &Unattached)
@@ -106,7 +106,7 @@ impl Surroundings for Unattached {
 /// # Errors
 /// Those of [`connect_first`].
 pub fn connect_first_with(
-    targets: &[Target<'_>],
+    targets: &[ConnectTarget<'_>],
     timeout: Duration,
     around: &dyn Surroundings,
 ) -> Result<(usize, Box<dyn Link>), Vec<ConnectError>> {
@@ -136,7 +136,7 @@ type Won = (usize, Box<dyn Link>);
 
 /// Concurrent connection attempts to several targets.
 struct Race<'t> {
-    targets: &'t [Target<'t>],
+    targets: &'t [ConnectTarget<'t>],
     around: &'t dyn Surroundings,
     /// Failures of each target so far.
     errors: Vec<ConnectError>,
@@ -155,7 +155,7 @@ struct Running {
 }
 
 impl<'t> Race<'t> {
-    fn new(targets: &'t [Target<'t>], around: &'t dyn Surroundings) -> Self {
+    fn new(targets: &'t [ConnectTarget<'t>], around: &'t dyn Surroundings) -> Self {
         let errors = targets.iter().map(|(_, address)| ConnectError {
             target: (*address).clone(),
             name: None,
@@ -289,7 +289,7 @@ impl<'t> Race<'t> {
     }
 
     fn note(&mut self, target: usize, address: Address, error: io::Error) {
-        self.errors[target].attempts.push(Attempt { address, error });
+        self.errors[target].attempts.push(AddressAttempt { address, error });
     }
 
     /// Returns the failure of each target after none was reached.
@@ -402,14 +402,14 @@ pub struct ConnectError {
     /// Name that was looked up, if any.
     pub name: Option<String>,
     /// Failures at the addresses of the target; empty if the target has none.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<AddressAttempt>,
     /// Reason why the name could not be resolved or, if it could, the last failure's kind.
     pub error: io::Error,
 }
 
 /// Failed attempt at an address.
 #[derive(Debug)]
-pub struct Attempt {
+pub struct AddressAttempt {
     /// Address.
     pub address: Address,
     /// Failure.
@@ -428,7 +428,7 @@ impl fmt::Display for ConnectError {
             (all, _) => {
                 write!(f, "cannot connect to {target}")?;
                 let mut separator = ": ";
-                for Attempt { address, error } in all {
+                for AddressAttempt { address, error } in all {
                     write!(f, "{separator}{}: {error}", address.for_people())?;
                     separator = "; ";
                 }

@@ -12,12 +12,12 @@ use crate::{Link, WriteError};
 ///
 /// ```
 /// use std::io::IoSlice;
-/// use oxorb_transport::{Link, mem, recorded::{Direction, Recorded}};
+/// use oxorb_transport::{Link, mem, recorded::{Recorded, RecordedDirection}};
 ///
 /// let (client, _server) = mem::pair(64);
 /// let (client, recording) = Recorded::new(client);
 /// client.write(&mut [IoSlice::new(b"GI"), IoSlice::new(b"OP")])?;
-/// assert_eq!(recording.octets(Direction::Sent), b"GIOP");
+/// assert_eq!(recording.octets(RecordedDirection::Sent), b"GIOP");
 /// # std::io::Result::Ok(())
 /// ```
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl<L: Link> Recorded<L> {
 
 /// Direction of octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
+pub enum RecordedDirection {
     /// Sent by this end.
     Sent,
     /// Received by this end.
@@ -52,7 +52,7 @@ pub struct Recording(Arc<Mutex<Vec<Turn>>>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// Direction of the octets.
-    pub direction: Direction,
+    pub direction: RecordedDirection,
     /// Octets that were read or written.
     pub octets: Vec<u8>,
 }
@@ -64,12 +64,12 @@ impl Recording {
     }
 
     /// Returns all octets of one direction.
-    pub fn octets(&self, direction: Direction) -> Vec<u8> {
+    pub fn octets(&self, direction: RecordedDirection) -> Vec<u8> {
         let turns = self.turns().into_iter();
         turns.filter(|turn| turn.direction == direction).flat_map(|turn| turn.octets).collect()
     }
 
-    fn add(&self, direction: Direction, octets: Vec<u8>) {
+    fn add(&self, direction: RecordedDirection, octets: Vec<u8>) {
         if !octets.is_empty() {
             let mut turns = self.0.lock();
             turns.push(Turn { direction, octets });
@@ -80,7 +80,7 @@ impl Recording {
 impl<L: Link> Link for Recorded<L> {
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         let count = self.inner.read(buffer, max)?;
-        self.recording.add(Direction::Received, buffer[buffer.len() - count..].to_vec());
+        self.recording.add(RecordedDirection::Received, buffer[buffer.len() - count..].to_vec());
         Ok(count)
     }
 
@@ -91,7 +91,7 @@ impl<L: Link> Link for Recorded<L> {
         if let Err(failure) = &result {
             octets.truncate(failure.written);
         }
-        self.recording.add(Direction::Sent, octets);
+        self.recording.add(RecordedDirection::Sent, octets);
         result
     }
 
@@ -120,7 +120,7 @@ mod tests {
         let turn = |direction, octets: &[u8]| Turn { direction, octets: octets.to_vec() };
         assert_eq!(
             recording.turns(),
-            [turn(Direction::Sent, b"ping"), turn(Direction::Received, b"pong")]
+            [turn(RecordedDirection::Sent, b"ping"), turn(RecordedDirection::Received, b"pong")]
         );
     }
 
@@ -130,6 +130,6 @@ mod tests {
         let faults = Faults { cut_after_written: Some(3), ..Faults::default() };
         let (a, recording) = Recorded::new(Faulty::new(a, faults));
         a.write(&mut [IoSlice::new(b"GIOP")]).unwrap_err();
-        assert_eq!(recording.octets(Direction::Sent), b"GIO");
+        assert_eq!(recording.octets(RecordedDirection::Sent), b"GIO");
     }
 }

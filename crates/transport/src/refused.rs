@@ -11,27 +11,27 @@ use std::io;
 /// this end.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
-pub struct Refused {
+pub struct RefusedConnection {
     /// Peer, for users.
     pub peer: String,
     /// Reason, as the rest of a sentence.
     pub why: String,
 }
 
-impl Refused {
+impl RefusedConnection {
     /// Returns the refusal inside an error, if any.
-    pub fn of(error: &io::Error) -> Option<&Refused> {
+    pub fn of(error: &io::Error) -> Option<&RefusedConnection> {
         error.get_ref()?.downcast_ref()
     }
 }
 
-impl From<Refused> for io::Error {
-    fn from(refused: Refused) -> io::Error {
+impl From<RefusedConnection> for io::Error {
+    fn from(refused: RefusedConnection) -> io::Error {
         io::Error::new(io::ErrorKind::ConnectionAborted, refused)
     }
 }
 
-impl fmt::Debug for Refused {
+impl fmt::Debug for RefusedConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

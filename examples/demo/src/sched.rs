@@ -16,7 +16,8 @@ use oxorb::rt::{Priority, SchedulingClass, Threadpool, ThreadpoolLane};
 use oxorb::sched::repository::{Characteristics, Repository};
 use oxorb::sched::simulate::{self, Release, TaskStatistics, table_1};
 use oxorb::sched::{
-    DispatchModel, DispatchTable, Modules, OsPriorities, RunTimeScheduler, Schedule, Strategy,
+    DispatchModel, DispatchTable, ModuleSettings, OsPriorities, RunTimeScheduler, Schedule,
+    Strategy,
 };
 use oxorb::{Interface as _, Orb, SystemException};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -169,7 +170,8 @@ fn play(
     let mut releases = simulate::releases(&schedule.tasks, frame)?;
     // Requests that are released at the same time can only be sent one after the other. The most urgent is sent first.
     releases.sort_by_key(|one| (one.at, schedule.tasks.tasks[one.task].order));
-    let timeline = simulate::run(&schedule.tasks, &releases, &simulate::Options::default());
+    let timeline =
+        simulate::run(&schedule.tasks, &releases, &simulate::SimulationOptions::default());
     let simulated = simulate::statistics(&schedule.tasks, &timeline);
 
     let server = Server::start(schedule, cpus.dispatching)?;
@@ -264,7 +266,7 @@ struct Server {
 
 impl Server {
     fn start(schedule: &Schedule, cpu: usize) -> Result<Server, Failed> {
-        let mut modules = Modules::default();
+        let mut modules = ModuleSettings::default();
         modules.cpu = Some(cpu);
         modules.capacity = 512;
         let mut scheduler = RunTimeScheduler::new(DispatchTable::from(schedule));

@@ -18,7 +18,7 @@ use core::fmt;
 
 use oxorb_cdr::{ByteOrder, Decode as _, Dialect, Encoder};
 use oxorb_giop::{
-    Inbox, Limits, Message, ReplyStatus, RequestHeader, Response, TargetAddress, Violation,
+    Inbox, Message, MessageLimits, ReplyStatus, RequestHeader, Response, TargetAddress, Violation,
     begin_request, finish,
 };
 use oxorb_object::{IiopProfile, SystemException, Version};
@@ -67,7 +67,7 @@ impl<L: Line> Station<L> {
     /// Returns the object of a profile, called over a line that is connected to the object's server. Messages are
     /// limited to 4 KiB.
     pub fn new(line: L, profile: &IiopProfile) -> Self {
-        let limits = Limits { max_message: 4096, ..Limits::default() };
+        let limits = MessageLimits { max_message: 4096, ..MessageLimits::default() };
         Station {
             line,
             key: profile.object_key.clone(),

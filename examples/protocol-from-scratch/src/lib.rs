@@ -7,7 +7,7 @@ pub mod serial;
 
 use std::sync::Arc;
 
-use oxorb::protocol::{Mismatch, Placed, Protocol};
+use oxorb::protocol::{Mismatch, Placed, ProtocolStack};
 
 use checksum::CHECKSUM;
 use serial::{SCHEME, Serial};
@@ -25,17 +25,17 @@ pub const CHECKSUM_TAG: u32 = 0x5345_5201;
 ///
 /// # Errors
 /// [`Mismatch`] for lines that lose octets, which GIOP cannot detect.
-pub fn giop_over(lines: &Serial) -> Result<Protocol, Mismatch> {
+pub fn giop_over(lines: &Serial) -> Result<ProtocolStack, Mismatch> {
     let profile = Placed::new(SERIAL_TAG, "serial", SCHEME);
-    Protocol::new("serial", profile, None, Arc::new(lines.clone()))
+    ProtocolStack::new("serial", profile, None, Arc::new(lines.clone()))
 }
 
 /// Returns the protocol of checksum messages over serial lines: `checksum+serial://NAME`.
 ///
 /// # Errors
 /// [`Mismatch`] for lines that lose octets: a checksum detects a damaged message, but cannot restore it.
-pub fn checksum_over(lines: &Serial) -> Result<Protocol, Mismatch> {
+pub fn checksum_over(lines: &Serial) -> Result<ProtocolStack, Mismatch> {
     let profile = Placed::new(CHECKSUM_TAG, "checksum", SCHEME);
     let lines = Arc::new(lines.clone());
-    Protocol::new("checksum+serial", profile, Some(CHECKSUM), lines)
+    ProtocolStack::new("checksum+serial", profile, Some(CHECKSUM), lines)
 }

@@ -499,7 +499,7 @@ pub mod bank {
             }
         }
 
-        impl __gen::UserException for WithdrawError {
+        impl __gen::OperationError for WithdrawError {
             fn read(
                 id: &str,
                 d: &mut __gen::Decoder<'_>,
@@ -513,7 +513,7 @@ pub mod bank {
             }
         }
 
-        impl __gen::Raise for WithdrawError {
+        impl __gen::ServantError for WithdrawError {
             fn system(&self) -> Option<SystemException> {
                 match self {
                     Self::System(exception) => Some(*exception),

@@ -943,7 +943,7 @@ mod global_idl {
             }
         }
 
-        impl __gen::UserException for GreetError {
+        impl __gen::OperationError for GreetError {
             fn read(
                 id: &str,
                 d: &mut __gen::Decoder<'_>,
@@ -955,7 +955,7 @@ mod global_idl {
             }
         }
 
-        impl __gen::Raise for GreetError {
+        impl __gen::ServantError for GreetError {
             fn system(&self) -> Option<SystemException> {
                 match self {
                     Self::System(exception) => Some(*exception),

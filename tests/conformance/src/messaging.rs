@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, Decode as _, Encoder};
 use oxorb_giop::{
-    Alias, Frame, FrameContext, Head, Inbox, Limits, LocateStatus, Message, MessageType, Reply,
-    ReplyStatus, Request, RequestHeader, Response, Target, TargetAddress, Terms, Violation, Wire,
+    Alias, Frame, FrameContext, Head, Inbox, LocateStatus, Message, MessageLimits, MessageType,
+    Reply, ReplyStatus, Request, RequestHeader, Response, Target, TargetAddress, Terms, Violation,
+    Wire,
 };
 use oxorb_object::{ServiceContext, SystemException, Version};
 
@@ -299,7 +300,7 @@ pub fn messages_arrive_in_any_split(wire: Wire) {
         every_message(wire).into_iter().map(|(_, octets)| octets).collect();
     let stream = messages.concat();
     for reads in [&[1_usize][..], &[2], &[3, 1, 4], &[7, 5], &[16], &[61, 1], &[stream.len()]] {
-        let mut inbox = inbox(wire, &Limits::default());
+        let mut inbox = inbox(wire, &MessageLimits::default());
         assert_eq!(receive(&mut inbox, &stream, reads).unwrap(), messages);
         assert!(!inbox.mid_message());
     }
@@ -308,7 +309,7 @@ pub fn messages_arrive_in_any_split(wire: Wire) {
 /// Checks that a message is announced once it is complete, not before, without any octet of the next one.
 pub fn a_message_is_announced_with_its_last_octet(wire: Wire) {
     for (kind, octets) in every_message(wire) {
-        let mut inbox = inbox(wire, &Limits::default());
+        let mut inbox = inbox(wire, &MessageLimits::default());
         let (last, most) = octets.split_last().unwrap();
         for octet in most {
             feed(&mut inbox, &[*octet]);
@@ -328,8 +329,8 @@ pub fn a_message_is_announced_with_its_last_octet(wire: Wire) {
 pub fn a_message_taken_or_split_off_is_understood_alike(wire: Wire) {
     let stream: Vec<u8> =
         (0..4).flat_map(|id| request(wire, ByteOrder::NATIVE, id, b"body")).collect();
-    let mut inbox = inbox(wire, &Limits::default());
-    let mut other = Inbox::new(&Limits::default());
+    let mut inbox = inbox(wire, &MessageLimits::default());
+    let mut other = Inbox::new(&MessageLimits::default());
     feed(&mut inbox, &stream);
     for id in 0..4 {
         assert!(inbox.poll().unwrap().is_some());
@@ -352,7 +353,7 @@ pub fn a_message_taken_or_split_off_is_understood_alike(wire: Wire) {
 
 /// Checks [`Inbox::peek`] and [`Inbox::peek_frame`].
 pub fn looking_ahead_shows_what_is_announced_next(wire: Wire) {
-    let mut inbox = inbox(wire, &Limits::default());
+    let mut inbox = inbox(wire, &MessageLimits::default());
     for (_, octets) in every_message(wire) {
         feed(&mut inbox, &octets);
     }
@@ -371,7 +372,7 @@ pub fn a_cancellation_behind_a_request_is_found(wire: Wire) {
     let Some(cancel) = wire.cancel(ByteOrder::NATIVE, 2) else {
         return;
     };
-    let mut inbox = inbox(wire, &Limits::default());
+    let mut inbox = inbox(wire, &MessageLimits::default());
     for id in 1..4 {
         feed(&mut inbox, &request(wire, ByteOrder::NATIVE, id, b"body"));
     }
@@ -400,7 +401,7 @@ pub fn a_message_cut_short_is_an_error_and_nothing_else(wire: Wire) {
 
 /// Checks every change of one octet of every message, and random octets.
 pub fn hostile_octets_cost_a_violation_at_most(wire: Wire) {
-    let limits = Limits { max_message: 4 << 10, ..Limits::default() };
+    let limits = MessageLimits { max_message: 4 << 10, ..MessageLimits::default() };
     for (_, mut octets) in every_message(wire) {
         for at in 0..octets.len() {
             for change in [0x01, 0x02, 0x04, 0x7f, 0x80, 0xff] {
@@ -422,19 +423,19 @@ pub fn hostile_octets_cost_a_violation_at_most(wire: Wire) {
     }
 }
 
-/// Checks that a message beyond [`Limits::max_message`] is rejected before its body arrives, and stays rejected.
+/// Checks that a message beyond [`MessageLimits::max_message`] is rejected before its body arrives, and stays rejected.
 pub fn a_message_larger_than_the_limit_is_refused_by_its_header(wire: Wire) {
     for order in orders(wire) {
         let octets = request(wire, order, 1, &[0; 100_000]);
         let context = FrameContext::of(wire);
         let start = usize::from(frame(&octets, &context).header.len);
-        let limits = Limits { max_message: octets.len() - 1, ..Limits::default() };
+        let limits = MessageLimits { max_message: octets.len() - 1, ..MessageLimits::default() };
         let mut inbox = inbox(wire, &limits);
         feed(&mut inbox, &octets[..start]);
         for _ in 0..2 {
             assert!(inbox.poll().unwrap_err().is_limit());
         }
-        let mut inbox = self::inbox(wire, &Limits { max_message: octets.len(), ..limits });
+        let mut inbox = self::inbox(wire, &MessageLimits { max_message: octets.len(), ..limits });
         assert_eq!(receive(&mut inbox, &octets, &[4096]).unwrap(), [octets]);
     }
 }
@@ -442,7 +443,7 @@ pub fn a_message_larger_than_the_limit_is_refused_by_its_header(wire: Wire) {
 /// Checks that memory is allocated only for octets that have arrived.
 pub fn an_announced_size_costs_no_memory(wire: Wire) {
     let octets = request(wire, ByteOrder::NATIVE, 1, &vec![0; 32 << 20]);
-    let mut inbox = inbox(wire, &Limits::default());
+    let mut inbox = inbox(wire, &MessageLimits::default());
     for octet in &octets[..200] {
         feed(&mut inbox, &[*octet]);
         assert_eq!(inbox.poll(), Ok(None));
@@ -457,7 +458,7 @@ pub fn an_alias_stands_for_key_and_operation(wire: Wire) {
         return;
     }
     for order in orders(wire) {
-        let mut inbox = inbox(wire, &Limits::default());
+        let mut inbox = inbox(wire, &MessageLimits::default());
         for number in 0..4 {
             for known in [false, true, true, false] {
                 feed(&mut inbox, &aliased(wire, order, number, known));
@@ -478,7 +479,7 @@ pub fn an_alias_stands_for_key_and_operation(wire: Wire) {
 /// Checks that another thread that continues reading knows the aliases read by the first one, and those of split-off
 /// messages.
 pub fn an_alias_is_known_to_all_readers_of_a_connection(wire: Wire) {
-    let limits = Limits::default();
+    let limits = MessageLimits::default();
     if wire.needs().aliases == 0 {
         return;
     }
@@ -502,10 +503,10 @@ pub fn an_unknown_alias_is_refused(wire: Wire) {
     if wire.needs().aliases == 0 {
         return;
     }
-    let mut inbox = inbox(wire, &Limits::default());
+    let mut inbox = inbox(wire, &MessageLimits::default());
     feed(&mut inbox, &aliased(wire, ByteOrder::NATIVE, 2, true));
     assert!(inbox.poll().is_err());
-    let mut other = self::inbox(wire, &Limits::default());
+    let mut other = self::inbox(wire, &MessageLimits::default());
     feed(&mut other, &aliased(wire, ByteOrder::NATIVE, 1, false));
     assert!(other.poll().is_ok());
     let header = RequestHeader {
@@ -523,7 +524,7 @@ pub fn aliases_are_bounded(wire: Wire) {
     if aliases == 0 {
         return;
     }
-    let mut inbox = inbox(wire, &Limits::default());
+    let mut inbox = inbox(wire, &MessageLimits::default());
     for number in 0..aliases {
         feed(&mut inbox, &aliased(wire, ByteOrder::NATIVE, number, false));
         assert!(inbox.poll().unwrap().is_some());
@@ -561,7 +562,7 @@ pub fn usual_messages_are_like_any_others(wire: Wire) {
         e.finish().to_vec()
     };
     let announced = |octets: &[u8]| {
-        let mut inbox = inbox(wire, &Limits::default());
+        let mut inbox = inbox(wire, &MessageLimits::default());
         assert!(inbox.is_clear());
         feed(&mut inbox, octets);
         inbox.announce_reply(form, 7).then(|| {
@@ -691,7 +692,7 @@ fn frame<'f>(octets: &'f [u8], context: &'f Option<Arc<FrameContext>>) -> Frame<
     Frame::parse_in(octets, context.as_ref()).unwrap()
 }
 
-fn inbox(wire: Wire, limits: &Limits) -> Inbox {
+fn inbox(wire: Wire, limits: &MessageLimits) -> Inbox {
     Inbox::new(limits).speaking(wire)
 }
 
@@ -724,7 +725,7 @@ fn receive(inbox: &mut Inbox, stream: &[u8], reads: &[usize]) -> Result<Vec<Vec<
 }
 
 /// Makes an inbox read arbitrary octets.
-fn survive(wire: Wire, octets: &[u8], limits: &Limits) {
+fn survive(wire: Wire, octets: &[u8], limits: &MessageLimits) {
     let mut inbox = inbox(wire, limits);
     'read: for octets in octets.chunks(64) {
         feed(&mut inbox, octets);

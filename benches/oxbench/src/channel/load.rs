@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use oxorb_event::delivery::{Class, Schedule};
+use oxorb_event::delivery::{SchedulingClass, ThreadPriority};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{EventChannel, SupplierConnection};
 use oxorb_sys::sync::Mutex;
@@ -66,7 +66,7 @@ pub(super) trait Connection: Send + Sync {
 
 impl Connection for SupplierConnection {
     fn prepare(&self, priority: i16) -> Result<bool> {
-        let fifo = Schedule { class: Class::Fifo, priority: priority.into() };
+        let fifo = ThreadPriority { class: SchedulingClass::Fifo, priority: priority.into() };
         Ok(schedule::set_current(fifo).is_ok())
     }
 

@@ -7,7 +7,7 @@ use oxorb::__gen::{Operations, PerfectHash};
 use oxorb::cdr::Dialect;
 use oxorb::ior::Corbaloc;
 use oxorb::poa::{IdAssignment, IdUniqueness, Lifespan, Lookup, ObjectId, Policies};
-use oxorb::servant::Detached;
+use oxorb::servant::DetachedRequest;
 use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, Upcall};
 
 use super::layered::Layers;
@@ -31,7 +31,7 @@ pub(super) enum By {
 pub(super) struct Requests {
     orb: Orb,
     servant: Arc<Counter>,
-    requests: Vec<Detached>,
+    requests: Vec<DetachedRequest>,
     through: Through,
 }
 
@@ -103,11 +103,15 @@ fn operation(n: usize) -> String {
 }
 
 /// Returns a request as received from a client.
-fn request(object: &ObjectRef, operation_number: usize, slot: Option<u16>) -> Result<Detached> {
+fn request(
+    object: &ObjectRef,
+    operation_number: usize,
+    slot: Option<u16>,
+) -> Result<DetachedRequest> {
     let url = Corbaloc::from_ior(object.reference().ior()).ok_or("the reference has no address")?;
     let key = url.key;
     let message = wire::oneway(&key, &operation(operation_number), slot);
-    Ok(Detached::parse(message, Dialect::GIOP_1_2)?)
+    Ok(DetachedRequest::parse(message, Dialect::GIOP_1_2)?)
 }
 
 impl Requests {
@@ -196,7 +200,7 @@ impl Requests {
             let requests = (0..OBJECTS).map(|n| {
                 let key = layers.add(depth, &format!("object {n}"), servant.clone());
                 let message = wire::oneway(&key, &operation(n % MANY), None);
-                Ok(Detached::parse(message, Dialect::GIOP_1_2)?)
+                Ok(DetachedRequest::parse(message, Dialect::GIOP_1_2)?)
             });
             let requests = requests.collect::<Result<_>>()?;
             let mut requests = Requests::new(orb, servant, requests);
@@ -229,7 +233,7 @@ impl Requests {
         Ok(Orb::builder().listen("iiop://127.0.0.1:0").build()?)
     }
 
-    fn new(orb: Orb, servant: Arc<Counter>, mut requests: Vec<Detached>) -> Requests {
+    fn new(orb: Orb, servant: Arc<Counter>, mut requests: Vec<DetachedRequest>) -> Requests {
         shuffle(&mut requests);
         Requests { orb, servant, requests, through: Through::Adapter }
     }

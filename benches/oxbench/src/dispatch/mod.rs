@@ -21,7 +21,8 @@ use oxorb::sched::level::Criticality;
 use oxorb::sched::repository::{Characteristics, Repository};
 use oxorb::sched::time::{MICROSECOND, MILLISECOND, SECOND};
 use oxorb::sched::{
-    DispatchModel, DispatchTable, Modules, OsPriorities, RunTimeScheduler, Schedule, Strategy,
+    DispatchModel, DispatchTable, ModuleSettings, OsPriorities, RunTimeScheduler, Schedule,
+    Strategy,
 };
 use oxorb::settings::ClientConnections;
 use oxorb::{Interface, Orb, SystemException};
@@ -167,7 +168,7 @@ struct Served {
 
 impl Server {
     fn start(strategy: Strategy, pairs: u32) -> Result<Server> {
-        let mut modules = Modules::default();
+        let mut modules = ModuleSettings::default();
         modules.capacity = pairs as usize + 16;
         let mut scheduler = RunTimeScheduler::new(table(strategy)?);
         scheduler.modules = Some(modules);

@@ -4,7 +4,7 @@
 //! least as fast as one. The assumed worst case of a call is [`MARGIN`] times the 99 % quantile of the urgent calls
 //! with the fewest other clients; the bounds apply to all numbers of clients.
 
-use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
+use oxorb_sched::admission::{Answer, Controller, LateComers, MemberRequest};
 use serde::Serialize;
 
 use super::report::{Point, Report, Version};
@@ -59,7 +59,7 @@ pub(super) fn bounds(report: &Report) -> Result<Vec<Bound>> {
 
 fn longest_response(worst_case: u64, hz: f64) -> Result<Option<u64>> {
     let period = (1e9 / hz) as u64;
-    let wanted = Wanted {
+    let wanted = MemberRequest {
         name: "high".to_owned(),
         worst_case,
         period,

@@ -1,6 +1,6 @@
 //! Priorities of the operating system, for programs without an ORB that sets them.
 
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 
 use crate::Result;
 
@@ -10,7 +10,7 @@ pub(super) fn set(priority: i16) -> Result {
     if priority == 0 {
         return Ok(());
     }
-    let schedule = Schedule { class: Class::Fifo, priority: priority.into() };
+    let schedule = ThreadPriority { class: SchedulingClass::Fifo, priority: priority.into() };
     schedule::set_current(schedule)
         .map_err(|error| format!("cannot run at SCHED_FIFO priority {priority}: {error}").into())
 }

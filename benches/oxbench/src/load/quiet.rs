@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 use serde::Serialize;
 
 /// Share of each second that real-time threads may run, in us; -1: all of it.
@@ -115,7 +115,7 @@ impl Drop for Unthrottled {
 
 /// Runs at SCHED_IDLE, when no other thread wants the CPU; ends at once if that class is unavailable.
 fn spin(cpu: usize, stop: &AtomicBool) {
-    let idle = Schedule { class: Class::Idle, priority: 0 };
+    let idle = ThreadPriority { class: SchedulingClass::Idle, priority: 0 };
     if schedule::set_current(idle).is_err() || oxorb_sys::thread::pin_current_thread(cpu).is_err() {
         return;
     }

@@ -131,7 +131,7 @@ impl Contender {
         }
         let roots = folder.path().join("ca.pem");
         if !roots.exists() {
-            let made = oxorb::tls::make(&oxorb::tls::Wanted {
+            let made = oxorb::tls::make(&oxorb::tls::WantedCertificates {
                 hosts: vec!["127.0.0.1".to_owned()],
                 clients: Vec::new(),
                 days: 2,

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use oxorb::lite::{GIOP_LITE, GIOP_LITE_RT};
-use oxorb::protocol::{Placed, Protocol};
+use oxorb::protocol::{Placed, ProtocolStack};
 use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::transport::mem::{self, Memory};
 use oxorb::{Builder, Interface, Orb, SystemException};
@@ -61,7 +61,7 @@ pub(crate) fn serve_and_call(endpoint: &str) -> Result {
 
 /// Adds every messaging over memory.
 fn over(builder: Builder, network: &Memory) -> Result<Builder> {
-    let mut builder = builder.protocol(Protocol::memory(network.clone()));
+    let mut builder = builder.protocol(ProtocolStack::memory(network.clone()));
     let light = [
         ("giop-lite+mem", GIOP_LITE, LITE_MEMORY),
         ("giop-lite-rt+mem", GIOP_LITE_RT, LITE_RT_MEMORY),
@@ -69,7 +69,7 @@ fn over(builder: Builder, network: &Memory) -> Result<Builder> {
     for (name, messaging, tag) in light {
         let profile = Placed::new(tag, name, mem::SCHEME);
         let transport = Arc::new(network.clone());
-        builder = builder.protocol(Protocol::new(name, profile, Some(messaging), transport)?);
+        builder = builder.protocol(ProtocolStack::new(name, profile, Some(messaging), transport)?);
     }
     Ok(builder)
 }

@@ -20,7 +20,7 @@ impl Certificates {
     pub(super) fn new() -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("oxbench-tls-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
-        let made = oxorb::tls::make(&oxorb::tls::Wanted {
+        let made = oxorb::tls::make(&oxorb::tls::WantedCertificates {
             hosts: vec!["127.0.0.1".to_owned()],
             clients: Vec::new(),
             days: 2,

@@ -36,16 +36,16 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads a boolean: anything except 0 is true. With [`Limits::strict`](crate::Limits::strict),
+    /// Reads a boolean: anything except 0 is true. With [`DecoderLimits::strict`](crate::DecoderLimits::strict),
     /// anything except 0 and 1 is an error.
     ///
     /// ```
-    /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, ErrorKind, Limits};
+    /// use oxorb_cdr::{ByteOrder, Decoder, DecoderLimits, Dialect, ErrorKind};
     ///
     /// // Other ORBs send members that the application never set.
     /// let decoder = Decoder::new(&[0xa0], ByteOrder::Big, Dialect::new(2));
     /// assert_eq!(decoder.clone().boolean(), Ok(true));
-    /// let mut strict = decoder.with_limits(Limits { strict: true, ..Limits::default() });
+    /// let mut strict = decoder.with_limits(DecoderLimits { strict: true, ..DecoderLimits::default() });
     /// assert_eq!(strict.boolean(), Err(ErrorKind::BadBoolean(0xa0).at(0)));
     /// ```
     #[inline]

@@ -18,7 +18,7 @@ use crate::gap::Gap;
 use crate::primitive::padding;
 use crate::rare::drop_rare;
 use crate::value::Incoming;
-use crate::{ByteOrder, Dialect, Error, ErrorKind, Limits, Result, Scope, ValueRegistry};
+use crate::{ByteOrder, DecoderLimits, Dialect, Error, ErrorKind, Result, Scope, ValueRegistry};
 
 /// Decoder of CDR, which borrows from the message whatever needs no conversion.
 ///
@@ -51,7 +51,7 @@ pub struct Decoder<'de> {
     depth: u16,
     /// Whether large octets stored in the message itself are an error.
     in_place_only: bool,
-    limits: Limits,
+    limits: DecoderLimits,
     budget: Budget,
     scope: Option<&'de dyn Scope>,
     registry: Option<&'de ValueRegistry>,
@@ -75,7 +75,7 @@ impl<'de> Decoder<'de> {
             dialect,
             depth: 0,
             in_place_only: false,
-            limits: Limits::default(),
+            limits: DecoderLimits::default(),
             budget: Budget::START,
             scope: None,
             registry: None,
@@ -109,7 +109,7 @@ impl<'de> Decoder<'de> {
     /// Sets the limits.
     #[inline]
     #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
+    pub fn with_limits(mut self, limits: DecoderLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -259,7 +259,7 @@ impl<'de> Decoder<'de> {
     }
 
     /// Finishes reading the arguments of a request: remaining octets are an error with
-    /// [`Limits::strict`]. Some ORBs send them.
+    /// [`DecoderLimits::strict`]. Some ORBs send them.
     #[inline]
     pub fn finish_arguments(self) -> Result<()> {
         if self.limits.strict {
@@ -294,7 +294,7 @@ impl<'de> Decoder<'de> {
     }
 
     #[inline]
-    pub(crate) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> DecoderLimits {
         self.limits
     }
 

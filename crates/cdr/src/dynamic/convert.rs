@@ -1,4 +1,4 @@
-use super::{Dynamic, DynamicError, RawReference, Reason};
+use super::{Dynamic, DynamicError, DynamicErrorKind, RawReference};
 use crate::prelude::*;
 use crate::{Any, Decimal, LongDouble, TypeCode, Wchar, Wstring};
 
@@ -91,6 +91,6 @@ impl Dynamic {
     fn is_no(&self, expected: &str) -> DynamicError {
         let found = self.what();
         let expected = expected.to_owned();
-        Reason::Expected { expected, found }.into()
+        DynamicErrorKind::Expected { expected, found }.into()
     }
 }

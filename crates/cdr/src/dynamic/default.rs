@@ -1,5 +1,5 @@
 use super::read::{discriminant, enumerator};
-use super::{Dynamic, DynamicError, Field, RawReference, Reason, Selected};
+use super::{Dynamic, DynamicError, DynamicErrorKind, Field, RawReference, Selected};
 use crate::prelude::*;
 use crate::{
     Any, Decimal, Error, ErrorKind, Label, LongDouble, Result, Shape, TcKind, TypeCode, TypeRef,
@@ -30,7 +30,7 @@ impl Defaults {
     fn of(&mut self, ty: TypeRef<'_>) -> Result<Dynamic, DynamicError> {
         let (Some(left), Some(levels)) = (self.left.checked_sub(1), self.levels.checked_sub(1))
         else {
-            return Err(Reason::TooLarge.into());
+            return Err(DynamicErrorKind::TooLarge.into());
         };
         (self.left, self.levels) = (left, levels);
         let value = match ty.shape() {
@@ -48,7 +48,7 @@ impl Defaults {
             Shape::Array { element, length } => {
                 let length = length as usize;
                 if length > self.left {
-                    return Err(Reason::TooLarge.into());
+                    return Err(DynamicErrorKind::TooLarge.into());
                 }
                 if element.resolved().kind() == TcKind::Octet {
                     self.left -= length;

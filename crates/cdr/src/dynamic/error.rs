@@ -9,13 +9,13 @@ pub struct DynamicError {
     /// Path to the part, as in `points[3].x`; empty for the whole value.
     pub path: String,
     /// Error in the part.
-    pub reason: Reason,
+    pub reason: DynamicErrorKind,
 }
 
 /// Error in a part of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum DynamicErrorKind {
     /// The part cannot be encoded, or octets cannot be decoded.
     Cdr(Error),
     /// The part does not have the declared type.
@@ -51,7 +51,7 @@ pub enum Reason {
 
 impl DynamicError {
     pub(crate) fn expected(expected: TypeRef<'_>, found: &'static str) -> Self {
-        Reason::Expected { expected: expected.mention().to_string(), found }.into()
+        DynamicErrorKind::Expected { expected: expected.mention().to_string(), found }.into()
     }
 
     /// Prefixes the path with a member name.
@@ -73,14 +73,14 @@ impl DynamicError {
     /// Returns the corresponding codec error, which has no path.
     pub fn to_cdr(&self, at: usize) -> Error {
         match self.reason {
-            Reason::Cdr(error) => error,
+            DynamicErrorKind::Cdr(error) => error,
             _ => ErrorKind::BadValue.at(at),
         }
     }
 }
 
-impl From<Reason> for DynamicError {
-    fn from(reason: Reason) -> Self {
+impl From<DynamicErrorKind> for DynamicError {
+    fn from(reason: DynamicErrorKind) -> Self {
         Self { path: String::new(), reason }
     }
 }
@@ -88,7 +88,7 @@ impl From<Reason> for DynamicError {
 impl From<Error> for DynamicError {
     #[cold]
     fn from(error: Error) -> Self {
-        Reason::Cdr(error).into()
+        DynamicErrorKind::Cdr(error).into()
     }
 }
 
@@ -101,7 +101,7 @@ impl fmt::Display for DynamicError {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for DynamicErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let member = |member: &Option<String>| match member {
             Some(name) => format!("member {}", Printable(name)),

@@ -15,7 +15,7 @@ use alloc::sync::Arc;
 
 use crate::{Any, Decimal, LongDouble, TypeCode, ValueKey};
 
-pub use error::{DynamicError, Reason};
+pub use error::{DynamicError, DynamicErrorKind};
 pub use reference::{RawProfile, RawReference};
 pub use skip::skip;
 pub(crate) use skip::{Walk, skip_exception_id};

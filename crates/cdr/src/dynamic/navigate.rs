@@ -3,7 +3,7 @@ use core::mem;
 
 use super::read::discriminant;
 use super::value::BOXED;
-use super::{Dynamic, DynamicError, Field, Reason, Selected};
+use super::{Dynamic, DynamicError, DynamicErrorKind, Field, Selected};
 use crate::{Label, MemberRef, Shape, TypeCode, TypeRef, ValueKey};
 
 /// Navigation within a value, and changes to it. Only errors and inserted values allocate, with few
@@ -143,7 +143,7 @@ impl Dynamic {
     pub fn insert(&mut self, ty: &TypeCode, path: &str, value: Self) -> Result<Self, DynamicError> {
         let unknown = || DynamicError {
             path: path.to_owned(),
-            reason: Reason::UnknownMember(path.to_owned()),
+            reason: DynamicErrorKind::UnknownMember(path.to_owned()),
         };
         let part = self.type_at(ty, path).ok_or_else(unknown)?;
         self.at_mut(path).ok_or_else(unknown)?;
@@ -158,7 +158,7 @@ impl Dynamic {
             Ok(()) => false,
             // The indirection may refer to a value outside this part, so the complete value is
             // checked below.
-            Err(error) if error.reason == Reason::NoSuchValue => true,
+            Err(error) if error.reason == DynamicErrorKind::NoSuchValue => true,
             Err(error) => return Err(within(error)),
         };
         let place = self.at_mut(path).ok_or_else(unknown)?;
@@ -233,7 +233,7 @@ impl Dynamic {
             Some(Label::Default) => union.unused_label(),
             None => None,
         };
-        let label = label.ok_or_else(|| Reason::UnknownMember(name.to_owned()))?;
+        let label = label.ok_or_else(|| DynamicErrorKind::UnknownMember(name.to_owned()))?;
         self.select(ty, label)
     }
 }

@@ -7,7 +7,7 @@ use alloc::sync::Arc;
 
 use super::skip::Walk;
 use super::write::write_members;
-use super::{Dynamic, DynamicError, Field, Reason};
+use super::{Dynamic, DynamicError, DynamicErrorKind, Field};
 use crate::value::{Found, Head, Known, Untyped};
 use crate::{
     Decoder, Encoder, ErrorKind, MemberRef, Result, Shape, TypeCode, TypeRef, ValueKey,
@@ -223,7 +223,7 @@ pub(super) fn write(
         Dynamic::Indirection(key) => match e.untyped_again(key)? {
             Some(ty) if ty.as_ref().is_value_of(formal) => Ok(()),
             Some(_) => Err(DynamicError::expected(formal, "a value of another type")),
-            None => Err(Reason::NoSuchValue.into()),
+            None => Err(DynamicErrorKind::NoSuchValue.into()),
         },
         Dynamic::Value(value) => write_value(value, formal, e),
         other => Err(DynamicError::expected(formal, other.what())),
@@ -255,7 +255,7 @@ fn write_value(
         }
         (Shape::ValueBox(_), fields) => {
             let (length, expected) = (fields.len(), 1);
-            return Err(Reason::WrongLength { length, expected }.into());
+            return Err(DynamicErrorKind::WrongLength { length, expected }.into());
         }
         (_, fields) => write_members(fields, ty.state_members().into_iter(), e)?,
     }

@@ -1,4 +1,4 @@
-use super::{Dynamic, DynamicError, Field, RawReference, Reason, value};
+use super::{Dynamic, DynamicError, DynamicErrorKind, Field, RawReference, value};
 use crate::prelude::*;
 use crate::{
     ByteOrder, CharSet, Dialect, Encoder, ErrorKind, MemberRef, Result, Shape, TcKind, TypeCode,
@@ -94,14 +94,14 @@ impl Dynamic {
                     (expected, found) => {
                         let expected = expected.map(|member| member.name.to_string());
                         let found = found.as_ref().map(|field| field.name.to_string());
-                        return Err(Reason::WrongMember { expected, found }.into());
+                        return Err(DynamicErrorKind::WrongMember { expected, found }.into());
                     }
                 }
             }
             (Shape::Enum, Self::Enum { name, ordinal }) => {
                 match ty.enumerators().get(*ordinal as usize) {
                     Some(known) if same_name(known, name) => e.ulong(*ordinal),
-                    Some(_) => return Err(Reason::UnknownMember(name.to_string()).into()),
+                    Some(_) => return Err(DynamicErrorKind::UnknownMember(name.to_string()).into()),
                     None => return Err(e.error(ErrorKind::BadEnumerator(*ordinal)).into()),
                 }
             }
@@ -159,7 +159,7 @@ impl Dynamic {
 
 impl DynamicError {
     fn is_about_code_sets(&self) -> bool {
-        matches!(self.reason, Reason::Cdr(error) if matches!(error.kind, ErrorKind::NotInCodeSet(_)))
+        matches!(self.reason, DynamicErrorKind::Cdr(error) if matches!(error.kind, ErrorKind::NotInCodeSet(_)))
     }
 }
 
@@ -183,7 +183,7 @@ pub(super) fn write_members<'t>(
         let in_place = fields.get(at).filter(|field| same_name(member.name, &field.name));
         let field = in_place.or_else(|| fields.iter().find(|field| field.name == *member.name));
         let Some(field) = field else {
-            return Err(Reason::MissingMember(member.name.to_string()).into());
+            return Err(DynamicErrorKind::MissingMember(member.name.to_string()).into());
         };
         field.value.write(member.ty, e).map_err(|error| error.in_member(member.name))?;
     }
@@ -191,7 +191,7 @@ pub(super) fn write_members<'t>(
         let unknown =
             fields.iter().find(|field| members.clone().all(|member| *member.name != field.name));
         let name = unknown.unwrap_or(&fields[members.len()]).name.to_string();
-        return Err(Reason::UnknownMember(name).into());
+        return Err(DynamicErrorKind::UnknownMember(name).into());
     }
     Ok(())
 }
@@ -201,7 +201,11 @@ fn same_name(left: &str, right: &str) -> bool {
     left == right || left.is_empty() || right.is_empty()
 }
 
-fn check_length(length: usize, expected: u32) -> Result<(), Reason> {
+fn check_length(length: usize, expected: u32) -> Result<(), DynamicErrorKind> {
     let expected = expected as usize;
-    if length == expected { Ok(()) } else { Err(Reason::WrongLength { length, expected }) }
+    if length == expected {
+        Ok(())
+    } else {
+        Err(DynamicErrorKind::WrongLength { length, expected })
+    }
 }

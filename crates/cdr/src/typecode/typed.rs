@@ -3,7 +3,7 @@ use core::ops::Deref;
 
 use super::TypeCode;
 use crate::{
-    Decode, Decoder, Encode, Encoder, Link, LongDouble, OctetSeq, Result, Value, ValueBase,
+    Decode, Decoder, Encode, Encoder, LongDouble, OctetSeq, Result, Value, ValueBase, ValueLink,
     Valuetype,
 };
 
@@ -101,7 +101,7 @@ impl<T: Typed + ?Sized> Typed for Box<T> {
     }
 }
 
-impl<T: Typed + Valuetype> Typed for Link<T> {
+impl<T: Typed + Valuetype> Typed for ValueLink<T> {
     fn type_code() -> TypeCode {
         T::type_code()
     }

@@ -3,9 +3,11 @@
 use crate::prelude::*;
 use core::any::{Any, TypeId};
 
-use super::{Factory, Inherits, Link, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype};
+use super::{
+    Factory, Inherits, ValueBase, ValueInfo, ValueLink, ValueRegistry, ValueState, Valuetype,
+};
 use crate::{
-    ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, Limits, Result, TypeCode,
+    ByteOrder, Decode, Decoder, DecoderLimits, Dialect, Dynamic, Encode, Encoder, Result, TypeCode,
     ValueModifier, Visibility, skip,
 };
 
@@ -66,14 +68,14 @@ fn type_of_longer() -> TypeCode {
     TypeCode::value("L", "Longer", ValueModifier::Truncatable, type_of_node(), members)
 }
 
-fn read(data: &[u8], order: ByteOrder, registry: &ValueRegistry) -> Option<Vec<Link<Node>>> {
-    let limits = Limits { max_value_depth: 40, ..Limits::default() };
+fn read(data: &[u8], order: ByteOrder, registry: &ValueRegistry) -> Option<Vec<ValueLink<Node>>> {
+    let limits = DecoderLimits { max_value_depth: 40, ..DecoderLimits::default() };
     let mut decoder =
         Decoder::new(data, order, Dialect::new(2)).with_limits(limits).with_values(registry);
     Decode::decode(&mut decoder).ok()
 }
 
-fn write(values: &Vec<Link<Node>>, order: ByteOrder) -> Option<Vec<u8>> {
+fn write(values: &Vec<ValueLink<Node>>, order: ByteOrder) -> Option<Vec<u8>> {
     let mut encoder = Encoder::new(Vec::new(), order, Dialect::new(2));
     values.encode(&mut encoder).ok()?;
     Some(encoder.finish().to_vec())
@@ -83,8 +85,8 @@ fn write(values: &Vec<Link<Node>>, order: ByteOrder) -> Option<Vec<u8>> {
 #[derive(Clone, Debug)]
 struct Node {
     mark: u8,
-    next: Link<Node>,
-    rest: Vec<Link<ValueBase>>,
+    next: ValueLink<Node>,
+    rest: Vec<ValueLink<ValueBase>>,
 }
 
 /// `valuetype Longer : truncatable Node { public double weight; public string text; public Node last; };`
@@ -93,7 +95,7 @@ struct Longer {
     base: Node,
     weight: f64,
     text: String,
-    last: Link<Node>,
+    last: ValueLink<Node>,
 }
 
 impl Valuetype for Node {

@@ -34,10 +34,10 @@ impl<T: ValueState> Value<T> {
     /// Creates a value whose state may refer back to it. The link closes the cycle without owning,
     /// so that the cycle can be freed: it returns `None` while `state` runs, and after the value
     /// was dropped.
-    pub fn cyclic(state: impl FnOnce(Link<T>) -> T) -> Self {
+    pub fn cyclic(state: impl FnOnce(ValueLink<T>) -> T) -> Self {
         let slot = Arc::new(Slot::empty());
         let instance: Arc<dyn Instance> = slot.clone();
-        let back = Link::from_target(Target::Back(Arc::downgrade(&instance), Weak::new()));
+        let back = ValueLink::from_target(Target::Back(Arc::downgrade(&instance), Weak::new()));
         let state = state(back);
         assert!(slot.set(state), "a new slot is empty");
         Self::from_parts(instance, None)
@@ -141,7 +141,7 @@ impl<T: Valuetype> fmt::Debug for Value<T> {
 ///
 /// Equal links refer to the same value, or are both null. A clone of a link that closes a cycle
 /// owns its target.
-pub struct Link<T: Valuetype> {
+pub struct ValueLink<T: Valuetype> {
     pub(super) target: Target,
     formal: PhantomData<fn() -> T>,
 }
@@ -166,7 +166,7 @@ pub(super) enum Within {
     Outside(Arc<Graph>),
 }
 
-impl<T: Valuetype> Link<T> {
+impl<T: Valuetype> ValueLink<T> {
     /// The null value.
     pub const fn null() -> Self {
         Self::from_target(Target::Null)
@@ -214,32 +214,32 @@ impl Within {
     }
 }
 
-impl<T: Valuetype> Default for Link<T> {
+impl<T: Valuetype> Default for ValueLink<T> {
     fn default() -> Self {
         Self::null()
     }
 }
 
-impl<D: Inherits<T>, T: Valuetype> From<Value<D>> for Link<T> {
+impl<D: Inherits<T>, T: Valuetype> From<Value<D>> for ValueLink<T> {
     fn from(value: Value<D>) -> Self {
         let within = value.graph.map_or(Within::None, Within::Outside);
         Self::from_target(Target::Owned(value.instance, within))
     }
 }
 
-impl<D: Inherits<T>, T: Valuetype> From<&Value<D>> for Link<T> {
+impl<D: Inherits<T>, T: Valuetype> From<&Value<D>> for ValueLink<T> {
     fn from(value: &Value<D>) -> Self {
         value.clone().into()
     }
 }
 
-impl<D: Inherits<T>, T: Valuetype> From<Option<Value<D>>> for Link<T> {
+impl<D: Inherits<T>, T: Valuetype> From<Option<Value<D>>> for ValueLink<T> {
     fn from(value: Option<Value<D>>) -> Self {
         value.map_or(Self::null(), Self::from)
     }
 }
 
-impl<T: Valuetype> Clone for Link<T> {
+impl<T: Valuetype> Clone for ValueLink<T> {
     fn clone(&self) -> Self {
         let target = match self.target.resolve() {
             Some((instance, graph)) => {
@@ -256,7 +256,7 @@ impl<T: Valuetype> Clone for Link<T> {
     }
 }
 
-impl<T: Valuetype> PartialEq for Link<T> {
+impl<T: Valuetype> PartialEq for ValueLink<T> {
     /// Reports whether both refer to the same value, or are null.
     fn eq(&self, other: &Self) -> bool {
         match (self.target.resolve(), other.target.resolve()) {
@@ -267,9 +267,9 @@ impl<T: Valuetype> PartialEq for Link<T> {
     }
 }
 
-impl<T: Valuetype> Eq for Link<T> {}
+impl<T: Valuetype> Eq for ValueLink<T> {}
 
-impl<T: Valuetype> fmt::Debug for Link<T> {
+impl<T: Valuetype> fmt::Debug for ValueLink<T> {
     /// Writes only the type, because values may refer back to each other.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.target.resolve() {

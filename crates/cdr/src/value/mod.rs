@@ -1,6 +1,6 @@
 //! Valuetypes: graphs of shared values, with cycles, inheritance, truncation and null (CORBA 3.3 part 2, 9.3.4).
 //!
-//! A [`Value`] is a handle of a value; a [`Link`] is a field of a valuetype in IDL: null, owning,
+//! A [`Value`] is a handle of a value; a [`ValueLink`] is a field of a valuetype in IDL: null, owning,
 //! or closing a cycle. Generated code implements [`Valuetype`] for each valuetype of an IDL file
 //! and [`ValueState`] for those with a state. Rationale of the mapping:
 //! `docs/design/valuetypes.md`.
@@ -20,7 +20,7 @@ mod write;
 pub use behaviour::{Behaviour, NoBehaviour, first_behaviour};
 pub use boxed::{StringValue, WstringValue};
 pub use custom::{ByHand, CustomMarshal, NotByHand};
-pub use handle::{Link, Value};
+pub use handle::{Value, ValueLink};
 pub use info::{Factory, Inherits, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype};
 
 pub use untyped::ValueKey;

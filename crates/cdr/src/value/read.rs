@@ -8,7 +8,7 @@ use core::fmt;
 use super::chunks::Chunking;
 use super::handle::{Graph, Instance, Target, Within};
 use super::untyped::Untyped;
-use super::{Factory, Link, Value, ValueInfo, Valuetype, tag};
+use super::{Factory, Value, ValueInfo, ValueLink, Valuetype, tag};
 use crate::pieces::Pieces;
 use crate::primitive::aligned;
 use crate::{Decode, Decoder, ErrorKind, Result};
@@ -138,7 +138,7 @@ const LOOKED_UP_PER_OCTET: usize = 64;
 /// Charge for looking up an id, in addition to its octets.
 const LOOKED_UP_PER_ID: usize = 64;
 
-impl<'de, T: Valuetype> Decode<'de> for Link<T> {
+impl<'de, T: Valuetype> Decode<'de> for ValueLink<T> {
     const MIN_SIZE: usize = 4;
 
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
@@ -153,7 +153,7 @@ impl<'de, T: Valuetype> Decode<'de> for Value<T> {
     /// Fails for null.
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         let at = d.position();
-        let link = Link::<T>::decode(d)?;
+        let link = ValueLink::<T>::decode(d)?;
         link.get().ok_or(ErrorKind::BadValueTag(tag::NULL).at(at))
     }
 }

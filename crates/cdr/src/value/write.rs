@@ -6,8 +6,8 @@ use alloc::borrow::Cow;
 use alloc::sync::Arc;
 
 use super::handle::{Instance, Target, address};
-use super::{Link, Value, ValueInfo, ValueKey, Valuetype, tag};
-use crate::{Encode, Encoder, ErrorKind, Limits, Result, TypeCode};
+use super::{Value, ValueInfo, ValueKey, ValueLink, Valuetype, tag};
+use crate::{DecoderLimits, Encode, Encoder, ErrorKind, Result, TypeCode};
 
 /// Values written since the start of the message or encapsulation.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl Outgoing {
     }
 }
 
-impl<T: Valuetype> Encode for Link<T> {
+impl<T: Valuetype> Encode for ValueLink<T> {
     fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
         match &self.target {
             Target::Null => {
@@ -105,7 +105,7 @@ impl<'a> Encoder<'a> {
 
     /// Enters the next level of values.
     pub(super) fn enter_depth(&mut self) -> Result<()> {
-        let limit = Limits::default().max_value_depth;
+        let limit = DecoderLimits::default().max_value_depth;
         let values = self.outgoing();
         if values.depth >= limit {
             return Err(self.error(ErrorKind::TooDeep { limit }));

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use oxorb_cdr::{
-    Any, ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, ErrorKind, Field,
-    Limits, RawReference, Result, TcKind, TypeCode, Typed, Wchar, WcharSet, Wstring,
+    Any, ByteOrder, CharSet, Decode, Decoder, DecoderLimits, Dialect, Dynamic, Encode, Encoder,
+    ErrorKind, Field, RawReference, Result, TcKind, TypeCode, Typed, Wchar, WcharSet, Wstring,
 };
 use proptest::prelude::*;
 
@@ -208,7 +208,7 @@ fn what_is_passed_on_unread_keeps_its_octets() {
     // The boolean 7 is invalid in strict mode, but `decode` does not read the value: this error is
     // found only when the value is extracted or re-encoded.
     let octets = [0xEE, 0, 0, 0, 0, 0, 0, 8, 7];
-    let limits = Limits { strict: true, ..Limits::default() };
+    let limits = DecoderLimits { strict: true, ..DecoderLimits::default() };
     let decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2));
     let any = Any::decode(&mut decoder.with_limits(limits).at(4)).expect("found its end");
     assert_eq!(octets_of(&any, ByteOrder::Big, Dialect::new(2)), octets[4..]);

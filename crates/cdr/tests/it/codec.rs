@@ -1,7 +1,7 @@
 //! Values as octets outside messages (`IOP::Codec`): those of JacORB 3.9, both byte orders, and
 //! invalid ones. omniORB 4.2.5 has no codec.
 
-use oxorb_cdr::{Any, ByteOrder, Codec, Limits, TypeCode, Wstring};
+use oxorb_cdr::{Any, ByteOrder, Codec, DecoderLimits, TypeCode, Wstring};
 
 /// Returns values, each with the results of JacORB's `encode` and `encode_value`.
 fn jacorb() -> Vec<(Any, &'static str, &'static str)> {
@@ -84,7 +84,8 @@ fn what_is_not_exactly_one_value_is_refused() {
     }
     // Three nested anys exceed a limit of one level.
     let deep = Any::new(Any::new(Any::new(7_u32)));
-    let flat = Codec::default().with_limits(Limits { max_depth: 1, ..Limits::default() });
+    let flat =
+        Codec::default().with_limits(DecoderLimits { max_depth: 1, ..DecoderLimits::default() });
     let deep = codec.encode(&deep).unwrap();
     assert!(codec.decode(&deep).is_ok() && flat.decode(&deep).is_err());
 }

@@ -1,8 +1,8 @@
 //! Values of any type, written and read by their type codes.
 
 use oxorb_cdr::{
-    Any, ByteOrder, Decimal, Decode, Decoder, Dialect, Dynamic, DynamicError, Encode, Encoder,
-    ErrorKind, Field, Label, LongDouble, RawReference, Reason, TcKind, TypeCode, skip,
+    Any, ByteOrder, Decimal, Decode, Decoder, Dialect, Dynamic, DynamicError, DynamicErrorKind,
+    Encode, Encoder, ErrorKind, Field, Label, LongDouble, RawReference, TcKind, TypeCode, skip,
 };
 use proptest::prelude::*;
 
@@ -208,7 +208,7 @@ fn errors_name_the_way_to_what_does_not_fit() {
     let error = Dynamic::decode(&shape, &mut reader(&octets, ByteOrder::Big, 0)).unwrap_err();
     assert_eq!(error.path, "points[0].y");
     assert!(
-        matches!(error.reason, Reason::Cdr(error) if matches!(error.kind, ErrorKind::Truncated { .. }))
+        matches!(error.reason, DynamicErrorKind::Cdr(error) if matches!(error.kind, ErrorKind::Truncated { .. }))
     );
 }
 
@@ -227,7 +227,7 @@ fn members_may_be_given_in_any_order() {
 #[test]
 fn what_never_leaves_a_process_is_refused() {
     let refused = |ty: TypeCode| match Dynamic::Null.check(&ty) {
-        Err(DynamicError { reason: Reason::Cdr(error), .. }) => error.kind,
+        Err(DynamicError { reason: DynamicErrorKind::Cdr(error), .. }) => error.kind,
         other => panic!("{ty}: {other:?}"),
     };
     let native = TypeCode::native("IDL:N:1.0", "N");
@@ -252,7 +252,7 @@ fn a_value_of_nothing_costs_nothing() {
     assert!(Dynamic::decode(&huge, &mut decoder).is_err());
     assert!(matches!(
         Dynamic::default_for(&huge),
-        Err(DynamicError { reason: Reason::TooLarge, .. })
+        Err(DynamicError { reason: DynamicErrorKind::TooLarge, .. })
     ));
 
     let many = TypeCode::sequence(nothing);
@@ -304,9 +304,12 @@ fn values_are_nested_in_250_levels_at_most() {
         let too_deep = ErrorKind::TooDeep { limit: 250 };
         assert_eq!(skipped(&deeper).unwrap_err().kind, too_deep);
         let reason = read(&deeper).unwrap_err().reason;
-        assert!(matches!(&reason, Reason::Cdr(error) if error.kind == too_deep), "{reason:?}");
+        assert!(
+            matches!(&reason, DynamicErrorKind::Cdr(error) if error.kind == too_deep),
+            "{reason:?}"
+        );
         let reason = Dynamic::default_for(&deeper).unwrap_err().reason;
-        assert!(matches!(&reason, Reason::TooLarge), "{reason:?}");
+        assert!(matches!(&reason, DynamicErrorKind::TooLarge), "{reason:?}");
     });
     checked.unwrap().join().unwrap();
 }
@@ -316,13 +319,12 @@ fn implausible_lengths_are_refused_before_memory_is_reserved() {
     let ty = TypeCode::sequence(point());
     let octets = [0x10, 0, 0, 0, 0, 0, 0, 0];
     let error = Dynamic::decode(&ty, &mut reader(&octets, ByteOrder::Big, 0)).unwrap_err();
-    assert!(
-        matches!(error.reason, Reason::Cdr(error) if matches!(error.kind, ErrorKind::LengthImplausible { .. }))
-    );
+    let DynamicErrorKind::Cdr(error) = error.reason else { panic!("{error}") };
+    assert!(matches!(error.kind, ErrorKind::LengthImplausible { .. }));
     let array = TypeCode::array(TypeCode::LONG, u32::MAX);
     let error = Dynamic::decode(&array, &mut reader(&octets, ByteOrder::Big, 0)).unwrap_err();
     assert!(
-        matches!(error.reason, Reason::Cdr(error) if matches!(error.kind, ErrorKind::Truncated { .. }))
+        matches!(error.reason, DynamicErrorKind::Cdr(error) if matches!(error.kind, ErrorKind::Truncated { .. }))
     );
     let error = skip(&array, &mut reader(&octets, ByteOrder::Big, 0)).unwrap_err();
     assert!(matches!(error.kind, ErrorKind::Truncated { .. }));

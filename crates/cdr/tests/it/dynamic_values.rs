@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use oxorb_cdr::{
-    Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, DynamicValue, Encode, Encoder, ErrorKind,
-    Field, Limits, Link, Reason, TypeCode, Typed, Value, ValueBase, ValueKey, ValueModifier,
-    ValueRegistry, Visibility, skip,
+    Any, ByteOrder, Decode, Decoder, DecoderLimits, Dialect, Dynamic, DynamicErrorKind,
+    DynamicValue, Encode, Encoder, ErrorKind, Field, TypeCode, Typed, Value, ValueBase, ValueKey,
+    ValueLink, ValueModifier, ValueRegistry, Visibility, skip,
 };
 
 use crate::support::graph::{Base, Leaf, Mid, Node, Pair};
@@ -196,21 +196,24 @@ fn what_is_not_known_is_cut_off() {
     let octets = vector("derived");
     let error = Dynamic::decode(&types("Bases"), &mut decoder(&octets)).unwrap_err();
     assert_eq!(error.path, "[0]");
-    assert!(matches!(error.reason, Reason::Cdr(error) if error.kind == ErrorKind::NoValueFactory));
+    assert!(
+        matches!(error.reason, DynamicErrorKind::Cdr(error) if error.kind == ErrorKind::NoValueFactory)
+    );
 }
 
 #[test]
 fn what_rust_types_write_and_read() {
     let nodes =
         Value::cyclic(|me| Node { id: 1, next: Value::new(Node { id: 2, next: me }).into() });
-    let pair: Link<Pair> = Value::new(Pair { left: (&nodes).into(), right: nodes.into() }).into();
+    let pair: ValueLink<Pair> =
+        Value::new(Pair { left: (&nodes).into(), right: nodes.into() }).into();
     let written = octets(|e| e.encode_copied(&pair));
     let value = Dynamic::decode(&types("Pair"), &mut decoder(&written)).unwrap();
     assert_eq!(long(&value, "right.next.next.next.id"), 2);
     assert_eq!(octets(|e| value.encode(&types("Pair"), e).unwrap()), written);
 
-    let leaf: Link<Base> = Value::new(Leaf {
-        base: Mid { base: Base { id: 5 }, note: "n".into(), extra: Link::null() },
+    let leaf: ValueLink<Base> = Value::new(Leaf {
+        base: Mid { base: Base { id: 5 }, note: "n".into(), extra: ValueLink::null() },
         flag: 1,
         weight: 0.5,
     })
@@ -308,7 +311,9 @@ fn custom_values_pass_in_an_any_but_are_not_read() {
     let any = Any::decode(&mut decoder(&secret)).unwrap();
     assert_eq!(octets(|e| write_any(&any, e)), secret);
     let error = any.dynamic().unwrap_err();
-    assert!(matches!(error.reason, Reason::Cdr(e) if e.kind == ErrorKind::ValueUnsupported));
+    assert!(
+        matches!(error.reason, DynamicErrorKind::Cdr(e) if e.kind == ErrorKind::ValueUnsupported)
+    );
     // JacORB writes custom values without chunks, so that their end cannot be determined.
     let unchunked = vector("custom");
     let error = skip(&types("Secret"), &mut decoder(&unchunked)).unwrap_err();
@@ -350,7 +355,7 @@ fn an_any_keeps_what_it_shares_with_the_message() {
     for typed in [true, false] {
         let mut d = decoder(&message);
         match typed {
-            true => drop(Link::<Node>::decode(&mut d).unwrap()),
+            true => drop(ValueLink::<Node>::decode(&mut d).unwrap()),
             false => drop(Dynamic::decode(&types("Node"), &mut d).unwrap()),
         }
         let any = Any::decode(&mut d).unwrap();
@@ -444,14 +449,14 @@ fn depth_is_bounded() {
     let octets = list(100_000);
     let too_deep = |kind| matches!(kind, ErrorKind::TooDeep { .. });
     let error = Dynamic::decode(&ty, &mut decoder(&octets)).unwrap_err();
-    assert!(matches!(error.reason, Reason::Cdr(error) if too_deep(error.kind)));
+    assert!(matches!(error.reason, DynamicErrorKind::Cdr(error) if too_deep(error.kind)));
     assert!(too_deep(skip(&ty, &mut decoder(&octets)).unwrap_err().kind));
-    let limits = Limits { max_value_depth: 10, ..Limits::default() };
+    let limits = DecoderLimits { max_value_depth: 10, ..DecoderLimits::default() };
     let octets = list(11);
     let mut d = decoder(&octets).with_limits(limits);
     let error = Dynamic::decode(&ty, &mut d).unwrap_err();
     assert!(
-        matches!(error.reason, Reason::Cdr(error) if error.kind == ErrorKind::TooDeep { limit: 10 })
+        matches!(error.reason, DynamicErrorKind::Cdr(error) if error.kind == ErrorKind::TooDeep { limit: 10 })
     );
 }
 
@@ -489,7 +494,7 @@ fn what_anys_repeat_is_bounded() {
             Err(error) => break error,
         }
     };
-    let Reason::Cdr(error) = error.reason else { panic!("{error}") };
+    let DynamicErrorKind::Cdr(error) = error.reason else { panic!("{error}") };
     assert!(matches!(error.kind, ErrorKind::TooMuchShared | ErrorKind::TooDeep { .. }), "{error}");
 }
 
@@ -508,14 +513,14 @@ fn an_any_that_leads_to_the_value_it_is_in_is_refused() {
     let error = Dynamic::decode(&ty, &mut decoder(&message)).unwrap_err();
     assert!(matches!(
         error.reason,
-        Reason::Cdr(error) if matches!(error.kind, ErrorKind::TooDeep { .. } | ErrorKind::TooMuchShared)
+        DynamicErrorKind::Cdr(error) if matches!(error.kind, ErrorKind::TooDeep { .. } | ErrorKind::TooMuchShared)
     ));
 }
 
 #[test]
 fn values_in_anys_of_both_kinds() {
-    let node: Link<Node> = Value::new(Node { id: 3, next: Link::null() }).into();
-    let base: Link<ValueBase> = node.get().unwrap().into();
+    let node: ValueLink<Node> = Value::new(Node { id: 3, next: ValueLink::null() }).into();
+    let base: ValueLink<ValueBase> = node.get().unwrap().into();
     let written = octets(|e| e.encode_copied(&base));
     let registry = registry(&["Node"]);
     let mut d = decoder(&written).with_values(&registry);

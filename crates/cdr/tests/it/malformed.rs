@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use oxorb_cdr::ErrorKind::{self, *};
 use oxorb_cdr::{
-    Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, Encoder, Error, Fixed, FixedReader,
-    FixedWriter, Layout, Limits, Result, Scope, TypeCode, fuzz,
+    Any, ByteOrder, Decode, Decoder, DecoderLimits, Dialect, Dynamic, Encoder, Error, Fixed,
+    FixedReader, FixedWriter, Layout, Result, Scope, TypeCode, fuzz,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn big(octets: &[u8]) -> Decoder<'_> {
 }
 
 fn strict(octets: &[u8]) -> Decoder<'_> {
-    big(octets).with_limits(Limits { strict: true, ..Limits::default() })
+    big(octets).with_limits(DecoderLimits { strict: true, ..DecoderLimits::default() })
 }
 
 proptest! {
@@ -238,7 +238,7 @@ fn bounds_hold_both_ways() {
 #[test]
 fn elements_of_no_octets_are_limited_by_number() {
     let octets = [0, 0, 0, 9];
-    let limits = Limits { max_empty_elements: 8, ..Limits::default() };
+    let limits = DecoderLimits { max_empty_elements: 8, ..DecoderLimits::default() };
     assert_eq!(big(&octets).length(None, 0), Ok(9));
     let refused = big(&octets).with_limits(limits).length(None, 0);
     assert_eq!(refused, Err(LengthImplausible { length: 9, left: 0 }.at(0)));
@@ -254,7 +254,7 @@ fn nesting_is_limited() {
     }
     octets.truncate(99 * 8 + 8);
     let mut decoder = big(&octets);
-    for _ in 0..Limits::default().max_depth {
+    for _ in 0..DecoderLimits::default().max_depth {
         decoder = decoder.encapsulation().expect("within the limit");
         decoder.octets(3).expect("padding");
     }
@@ -265,7 +265,7 @@ fn nesting_is_limited() {
     let octets = branch.repeat(1000);
     let error = support::Tree::decode(&mut big(&octets)).expect_err("too deep");
     assert_eq!(error.kind, TooDeep { limit: 64 });
-    let shallow = Limits { max_depth: 3, ..Limits::default() };
+    let shallow = DecoderLimits { max_depth: 3, ..DecoderLimits::default() };
     let error =
         support::Tree::decode(&mut big(&octets).with_limits(shallow)).expect_err("too deep");
     assert_eq!(error, TooDeep { limit: 3 }.at(4 * 16));
@@ -273,7 +273,8 @@ fn nesting_is_limited() {
 
 #[test]
 fn nesting_ends_where_it_began() {
-    let mut decoder = big(&[]).with_limits(Limits { max_depth: 1, ..Limits::default() });
+    let mut decoder =
+        big(&[]).with_limits(DecoderLimits { max_depth: 1, ..DecoderLimits::default() });
     for _ in 0..3 {
         assert_eq!(decoder.nested(|_| Ok(())), Ok(()));
         assert_eq!(decoder.nested(|d| d.nested(|_| Ok(()))), Err(TooDeep { limit: 1 }.at(0)));

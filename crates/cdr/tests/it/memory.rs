@@ -1,7 +1,7 @@
 //! Allocations: none in steady state, and none for implausible lengths.
 
 use oxorb_cdr::{
-    Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, ErrorKind, Limits,
+    Any, ByteOrder, Decode, Decoder, DecoderLimits, Dialect, Dynamic, Encode, Encoder, ErrorKind,
     LongDouble, OctetSeq, TypeCode,
 };
 use oxorb_testkit::alloc::allocations;
@@ -120,7 +120,7 @@ fn memory_is_reserved_in_proportion_to_what_arrived() {
 #[test]
 fn values_take_no_more_memory_than_the_limit() {
     const LIMIT: u32 = 4 << 20;
-    let limits = Limits { max_memory: LIMIT, ..Limits::default() };
+    let limits = DecoderLimits { max_memory: LIMIT, ..DecoderLimits::default() };
     let counted =
         |n: u32, element: &[u8]| [&n.to_be_bytes()[..], &element.repeat(n as usize)].concat();
     // The total may exceed the limit, because it includes freed memory: vectors double as they
@@ -142,7 +142,7 @@ fn values_take_no_more_memory_than_the_limit() {
     check(&counted(1 << 20, &[0, 0, 0, 18, 0, 0, 0, 5]), &|d| kind(d.sequence::<TypeCode>(None)));
     let dynamic = |ty: TypeCode| {
         move |d: &mut Decoder<'_>| match Dynamic::decode(&ty, d).unwrap_err().reason {
-            oxorb_cdr::Reason::Cdr(error) => Some(error.kind),
+            oxorb_cdr::DynamicErrorKind::Cdr(error) => Some(error.kind),
             _ => None,
         }
     };

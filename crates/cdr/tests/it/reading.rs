@@ -5,8 +5,8 @@
 use std::fmt::Debug;
 
 use oxorb_cdr::{
-    ByteOrder, CharSet, CodeSet, Decode, Decoder, Dialect, Error, ErrorKind, Fixed, FixedReader,
-    FixedWriter, Found, Layout, Limits, OutsideCodeSet, Result,
+    ByteOrder, CharSet, CodeSet, Decode, Decoder, DecoderLimits, Dialect, Error, ErrorKind, Fixed,
+    FixedReader, FixedWriter, Found, Layout, OutsideCodeSet, Result,
 };
 
 /// An octet, a number with padding before it, a type with invalid octets, an enumeration.
@@ -225,7 +225,7 @@ fn read_as_modelled(steps: &[u8], octets: &[u8], start: usize, [big, latin, stri
     );
     let dialect = Dialect { chars, ..Dialect::GIOP_1_2 };
     let at = start.min(octets.len());
-    let limits = Limits { strict, ..Limits::default() };
+    let limits = DecoderLimits { strict, ..DecoderLimits::default() };
     let mut decoder = Decoder::new(octets, order, dialect).with_limits(limits).at(at);
     let mut model = Model { octets, at, big, latin, strict };
     for step in steps {

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use oxorb_cdr::{
-    ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, ErrorKind, Label, Limits,
+    ByteOrder, Decode, Decoder, DecoderLimits, Dialect, Dynamic, Encode, Encoder, ErrorKind, Label,
     Result, Shape, TcKind, TypeCode, Typed, ValueModifier, Visibility, skip,
 };
 use proptest::prelude::*;
@@ -532,7 +532,7 @@ fn nesting_ends_at_the_limit() {
     let octets = nested(65);
     let error = TypeCode::decode(&mut reader(&octets, ByteOrder::Big, 0)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooDeep { limit: 64 });
-    let limits = Limits { max_depth: 8, ..Limits::default() };
+    let limits = DecoderLimits { max_depth: 8, ..DecoderLimits::default() };
     let octets = nested(9);
     let decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
     assert!(TypeCode::decode(&mut decoder.with_limits(limits)).is_err());
@@ -615,7 +615,7 @@ fn typedefs_of_typedefs_that_are_read_end_at_the_limit() {
         })
     }
     // With the usual limit on the depth, this limit would not be reached.
-    let limits = Limits { max_depth: 100, ..Limits::default() };
+    let limits = DecoderLimits { max_depth: 100, ..DecoderLimits::default() };
     let read = |length: usize| {
         let octets = written(ByteOrder::Big, 0, |e| inside(e, length).expect("no text in it"));
         TypeCode::decode(&mut reader(&octets, ByteOrder::Big, 0).with_limits(limits))

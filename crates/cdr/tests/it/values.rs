@@ -6,8 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use oxorb_cdr::{
-    ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, Factory, Inherits, Link, Result, Value,
-    ValueInfo, ValueState, Valuetype,
+    ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, Factory, Inherits, Result, Value,
+    ValueInfo, ValueLink, ValueState, Valuetype,
 };
 
 use crate::support::graph::{Base, Derived, Holder, Leaf, Mid, Name, Node, Numbers, Pair, Secret};
@@ -32,7 +32,7 @@ fn lend<T: Encode + 'static>(e: &mut Encoder<'static>, value: T) -> Result<()> {
     Box::leak(Box::new(value)).encode(e)
 }
 
-fn node(id: i32, next: Link<Node>) -> Link<Node> {
+fn node(id: i32, next: ValueLink<Node>) -> ValueLink<Node> {
     Value::new(Node { id, next }).into()
 }
 
@@ -40,7 +40,7 @@ fn cycle() -> Value<Node> {
     Value::cyclic(|first| Node { id: 1, next: node(2, first) })
 }
 
-fn leaf(extra: Link<Node>) -> Link<Base> {
+fn leaf(extra: ValueLink<Node>) -> ValueLink<Base> {
     Value::new(Leaf {
         base: Mid { base: Base { id: 7 }, note: "note".into(), extra },
         flag: 9,
@@ -50,25 +50,25 @@ fn leaf(extra: Link<Node>) -> Link<Base> {
 }
 
 /// Returns the target of a link as the expected type.
-fn as_leaf(link: &Link<Base>) -> Value<Leaf> {
+fn as_leaf(link: &ValueLink<Base>) -> Value<Leaf> {
     link.get().unwrap().downcast().expect("a leaf")
 }
 
 fn write_null(e: &mut Encoder<'static>) -> Result<()> {
-    lend(e, Link::<Node>::null())?;
+    lend(e, ValueLink::<Node>::null())?;
     e.octet(5);
     Ok(())
 }
 
 fn read_null(d: &mut Decoder<'_>) -> Result<()> {
-    assert!(Link::<Node>::decode(d)?.is_null());
+    assert!(ValueLink::<Node>::decode(d)?.is_null());
     assert_eq!(d.octet()?, 5);
     Ok(())
 }
 
 fn write_shared(e: &mut Encoder<'static>) -> Result<()> {
     e.octet(1);
-    let left = node(3, Link::null());
+    let left = node(3, ValueLink::null());
     let right = left.clone();
     let pair = Value::new(Pair { left, right });
     lend(e, [pair.clone(), pair])
@@ -98,13 +98,13 @@ fn read_cycle(d: &mut Decoder<'_>) -> Result<()> {
 fn write_derived(e: &mut Encoder<'static>) -> Result<()> {
     let derived = Value::new(Derived { base: Base { id: 4 }, name: "four".into() });
     let base = Value::new(Base { id: 5 });
-    let all: Vec<Link<Base>> =
-        vec![Link::from(&derived), base.into(), derived.into(), Link::null()];
+    let all: Vec<ValueLink<Base>> =
+        vec![ValueLink::from(&derived), base.into(), derived.into(), ValueLink::null()];
     lend(e, all)
 }
 
 fn read_derived(d: &mut Decoder<'_>) -> Result<()> {
-    let all = d.sequence::<Link<Base>>(None)?;
+    let all = d.sequence::<ValueLink<Base>>(None)?;
     let first = all[0].get().unwrap();
     assert_eq!(first.id, 4);
     assert_eq!(first.downcast::<Derived>().unwrap().name, "four");
@@ -116,14 +116,14 @@ fn read_derived(d: &mut Decoder<'_>) -> Result<()> {
 }
 
 fn write_truncatable(e: &mut Encoder<'static>) -> Result<()> {
-    let extra = node(8, node(9, Link::null()));
-    lend(e, vec![leaf(extra), leaf(Link::null())])?;
+    let extra = node(8, node(9, ValueLink::null()));
+    lend(e, vec![leaf(extra), leaf(ValueLink::null())])?;
     e.long(77);
     Ok(())
 }
 
 fn read_truncatable(d: &mut Decoder<'_>) -> Result<()> {
-    let all = d.sequence::<Link<Base>>(None)?;
+    let all = d.sequence::<ValueLink<Base>>(None)?;
     let leaf = as_leaf(&all[0]);
     assert_eq!((leaf.base.base.id, leaf.base.note.as_str()), (7, "note"));
     assert_eq!((leaf.flag, leaf.weight), (9, 2.5));
@@ -137,14 +137,14 @@ fn read_truncatable(d: &mut Decoder<'_>) -> Result<()> {
 }
 
 fn write_boxed(e: &mut Encoder<'static>) -> Result<()> {
-    let first = Link::from(Value::new(Name("one".into())));
+    let first = ValueLink::from(Value::new(Name("one".into())));
     lend(
         e,
         Value::new(Holder {
             second: first.clone(),
             first,
             numbers: Value::new(Numbers(vec![1, 2, 3])).into(),
-            item: leaf(Link::null()),
+            item: leaf(ValueLink::null()),
             mark: 11,
         }),
     )
@@ -174,13 +174,13 @@ fn read_custom(d: &mut Decoder<'_>) -> Result<()> {
 
 fn write_cycle_in_chunks(e: &mut Encoder<'static>) -> Result<()> {
     let first = cycle();
-    let leaf = leaf(Link::from(&first));
+    let leaf = leaf(ValueLink::from(&first));
     lend(e, vec![leaf.clone(), leaf])?;
     lend(e, first)
 }
 
 fn read_cycle_in_chunks(d: &mut Decoder<'_>) -> Result<()> {
-    let all = d.sequence::<Link<Base>>(None)?;
+    let all = d.sequence::<ValueLink<Base>>(None)?;
     assert_eq!(all[0], all[1]);
     let leaf = as_leaf(&all[0]);
     let first = leaf.base.extra.get().unwrap();
@@ -227,7 +227,7 @@ impl ValueState for Newer {
 
 fn write_unknown(e: &mut Encoder<'static>) -> Result<()> {
     let newer = Value::new(Newer { base: Base { id: 21 }, more: "more".into(), most: 0.5 });
-    lend(e, Link::<Base>::from(newer))
+    lend(e, ValueLink::<Base>::from(newer))
 }
 
 fn read_unknown(d: &mut Decoder<'_>) -> Result<()> {
@@ -294,7 +294,7 @@ impl ValueState for OldBase {
 fn what_jacorb_writes_is_truncated_to_what_is_known() {
     let octets = fs::read(vectors().join("jacorb/truncatable.bin")).unwrap();
     let mut decoder = decoder(&octets, ByteOrder::Big);
-    let all = decoder.sequence::<Link<OldBase>>(None).unwrap();
+    let all = decoder.sequence::<ValueLink<OldBase>>(None).unwrap();
     assert_eq!(decoder.long(), Ok(77));
     decoder.finish().unwrap();
     let ids: Vec<_> = all.iter().map(|link| link.get().unwrap().id).collect();
@@ -303,7 +303,7 @@ fn what_jacorb_writes_is_truncated_to_what_is_known() {
     // The second element is an indirection to the first one. The last node is in the part that truncation skips.
     let octets = fs::read(vectors().join("jacorb/cycle-in-chunks.bin")).unwrap();
     let mut decoder = self::decoder(&octets, ByteOrder::Big);
-    let all = decoder.sequence::<Link<OldBase>>(None).unwrap();
+    let all = decoder.sequence::<ValueLink<OldBase>>(None).unwrap();
     assert_eq!(all[0], all[1]);
     let first = Value::<Node>::decode(&mut decoder).unwrap();
     assert_eq!(first.next.get().unwrap().next.get(), Some(first));

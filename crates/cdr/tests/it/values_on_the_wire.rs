@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use oxorb_cdr::{
-    ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, Error, ErrorKind, Factory, Inherits,
-    Limits, Link, Result, Value, ValueBase, ValueInfo, ValueRegistry, ValueState, Valuetype, fixed,
+    ByteOrder, Decode, Decoder, DecoderLimits, Dialect, Encode, Encoder, Error, ErrorKind, Factory,
+    Inherits, Result, Value, ValueBase, ValueInfo, ValueLink, ValueRegistry, ValueState, Valuetype,
+    fixed,
 };
 
 use crate::support::graph::{Base, Holder, Leaf, Mid, Node, Pair};
@@ -145,7 +146,7 @@ fn null_and_indirections_between_chunks() {
     registry.register(Node::factories());
     registry.register(Mid::factories());
     let mut decoder = decoder(&octets).with_values(&registry);
-    let values: Vec<Link<ValueBase>> = Decode::decode(&mut decoder).unwrap();
+    let values: Vec<ValueLink<ValueBase>> = Decode::decode(&mut decoder).unwrap();
     let node: Value<Node> = values[0].get().unwrap().downcast().unwrap();
     let mid: Value<Mid> = values[1].get().unwrap().downcast().unwrap();
     assert_eq!(mid.extra.get(), Some(node));
@@ -220,11 +221,11 @@ fn what_was_truncated_may_be_wanted_later() {
 #[test]
 fn types_that_nobody_knows() {
     let unchunked = Raw::new().ulong(0x7FFF_FF06).ulong(2).text(UNKNOWN).text(BASE).ulong(7).done();
-    refused::<Link<Base>>(&unchunked, ErrorKind::NoValueFactory, 0);
+    refused::<ValueLink<Base>>(&unchunked, ErrorKind::NoValueFactory, 0);
     let unknown = Raw::new().ulong(0x7FFF_FF02).text(UNKNOWN).ulong(7).done();
-    refused::<Link<Base>>(&unknown, ErrorKind::NoValueFactory, 0);
+    refused::<ValueLink<Base>>(&unknown, ErrorKind::NoValueFactory, 0);
     let untold = Raw::new().ulong(0x7FFF_FF00).ulong(7).done();
-    refused::<Link<ValueBase>>(&untold, ErrorKind::NoValueFactory, 0);
+    refused::<ValueLink<ValueBase>>(&untold, ErrorKind::NoValueFactory, 0);
     assert_eq!(read::<Value<Base>>(&untold).id, 7);
 }
 
@@ -233,11 +234,12 @@ fn types_that_do_not_fit() {
     let octets = Raw::new().ulong(0x7FFF_FF02).text(NODE).ulong(1).ulong(0).indirection(0).done();
     let registry = ValueRegistry::default();
     registry.register(Node::factories());
-    let error = Link::<Base>::decode(&mut decoder(&octets).with_values(&registry)).unwrap_err();
+    let error =
+        ValueLink::<Base>::decode(&mut decoder(&octets).with_values(&registry)).unwrap_err();
     assert_eq!(error, ErrorKind::ValueMismatch.at(0));
     let mut decoder = decoder(&octets);
-    Link::<Node>::decode(&mut decoder).unwrap();
-    let error = Link::<Base>::decode(&mut decoder).unwrap_err();
+    ValueLink::<Node>::decode(&mut decoder).unwrap();
+    let error = ValueLink::<Base>::decode(&mut decoder).unwrap_err();
     assert_eq!(error.kind, ErrorKind::ValueMismatch);
 }
 
@@ -262,7 +264,7 @@ fn codebases_and_id_lists_are_shared() {
         .indirection(url)
         .ulong(3)
         .done();
-    let all: Vec<Link<Base>> = read(&octets);
+    let all: Vec<ValueLink<Base>> = read(&octets);
     let ids: Vec<_> = all.iter().map(|link| link.get().unwrap().id).collect();
     assert_eq!(ids, [1, 2, 3]);
 }
@@ -282,14 +284,14 @@ fn indirections_to_the_padding_before_what_they_mean() {
             .ulong(2)
             .indirection(4)
             .done();
-        let all: Vec<Link<Base>> = read(&octets);
+        let all: Vec<ValueLink<Base>> = read(&octets);
         let ids: Vec<_> = all.iter().map(|link| link.get().unwrap().id).collect();
         assert_eq!(ids, [1, 2, 1], "{early}");
     }
     // Four octets earlier is the preceding text, not padding.
     let raw = Raw::new().ulong(2).ulong(0x7FFF_FF03).text("code").text(BASE);
     let octets = raw.ulong(1).ulong(0x7FFF_FF02).indirection(20 - 4).ulong(2).done();
-    let error = Vec::<Link<Base>>::decode(&mut decoder(&octets)).unwrap_err();
+    let error = Vec::<ValueLink<Base>>::decode(&mut decoder(&octets)).unwrap_err();
     assert!(matches!(error.kind, ErrorKind::BadIndirection(_)));
 }
 
@@ -298,14 +300,14 @@ fn indirections_that_lead_nowhere() {
     let node = |offset| Raw::new().ulong(0x7FFF_FF02).text(NODE).ulong(1).offset(offset).done();
     // The offset is at octet 36, so -36 refers to the tag, -32 to the repository id, and -8 to the
     // number. The others refer to nothing, forward, or before the start.
-    assert!(Link::<Node>::decode(&mut decoder(&node(-36))).is_ok());
+    assert!(ValueLink::<Node>::decode(&mut decoder(&node(-36))).is_ok());
     for offset in [-32, -8, -4, -1, -35, -37, -40, 0, 4, i32::MIN, i32::MAX] {
-        refused::<Link<Node>>(&node(offset), ErrorKind::BadIndirection(offset), 36);
+        refused::<ValueLink<Node>>(&node(offset), ErrorKind::BadIndirection(offset), 36);
     }
     let id = Raw::new().ulong(0x7FFF_FF02).offset(-8).done();
-    refused::<Link<Node>>(&id, ErrorKind::BadIndirection(-8), 8);
+    refused::<ValueLink<Node>>(&id, ErrorKind::BadIndirection(-8), 8);
     let list = Raw::new().ulong(0x7FFF_FF06).offset(-8).done();
-    refused::<Link<Node>>(&list, ErrorKind::BadIndirection(-8), 8);
+    refused::<ValueLink<Node>>(&list, ErrorKind::BadIndirection(-8), 8);
 }
 
 #[test]
@@ -313,10 +315,10 @@ fn tags_that_are_none() {
     for tag in [1, 5, 0x7FFF_FEFF, 0x8000_0000, 0xFFFF_FFFE, 0x7FFF_FF04, 0x7FFF_FF12, 0x7FFF_FFFF]
     {
         let octets = Raw::new().ulong(tag).text(NODE).ulong(0).ulong(0).done();
-        refused::<Link<Node>>(&octets, ErrorKind::BadValueTag(tag), 0);
+        refused::<ValueLink<Node>>(&octets, ErrorKind::BadValueTag(tag), 0);
     }
     let inside = mid(|raw| raw.chunk(|raw| raw.ulong(7).text("a").ulong(0x7FFF_FF0A).text(NODE)));
-    let error = Link::<Mid>::decode(&mut decoder(&inside)).unwrap_err();
+    let error = ValueLink::<Mid>::decode(&mut decoder(&inside)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadValueTag(0x7FFF_FF0A));
 }
 
@@ -326,46 +328,46 @@ fn chunks_that_are_wrong() {
     // chunk that ends within a string, more state than the type has (twice), an end tag of a wrong
     // level, and a chunk longer than the message.
     let split = mid(|raw| raw.chunk(|raw| raw.octet(0).octet(0)).end(1));
-    refused::<Link<Mid>>(&split, ErrorKind::BadChunk, 32);
+    refused::<ValueLink<Mid>>(&split, ErrorKind::BadChunk, 32);
     let empty = mid(|raw| raw.ulong(0).ulong(7));
-    refused::<Link<Mid>>(&empty, ErrorKind::BadChunk, 28);
+    refused::<ValueLink<Mid>>(&empty, ErrorKind::BadChunk, 28);
     let early = mid(|raw| raw.chunk(|raw| raw.ulong(7)).end(1));
-    refused::<Link<Mid>>(&early, ErrorKind::BadChunk, 36);
+    refused::<ValueLink<Mid>>(&early, ErrorKind::BadChunk, 36);
     let text =
         mid(|raw| raw.chunk(|raw| raw.ulong(7).ulong(5).octet(b'a')).chunk(|raw| raw.text("b")));
-    refused::<Link<Mid>>(&text, ErrorKind::BadChunk, 40);
+    refused::<ValueLink<Mid>>(&text, ErrorKind::BadChunk, 40);
     let whole = |raw: Raw| raw.ulong(7).text("a").ulong(0);
     let more = mid(|raw| raw.chunk(|raw| whole(raw).octet(1)).end(1));
-    refused::<Link<Mid>>(&more, ErrorKind::TrailingOctets(1), 48);
+    refused::<ValueLink<Mid>>(&more, ErrorKind::TrailingOctets(1), 48);
     let again = mid(|raw| raw.chunk(whole).chunk(|raw| raw.ulong(1)).end(1));
-    let error = Link::<Mid>::decode(&mut decoder(&again)).unwrap_err();
+    let error = ValueLink::<Mid>::decode(&mut decoder(&again)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TrailingOctets(4));
     let deep = mid(|raw| raw.chunk(whole).end(2));
-    refused::<Link<Mid>>(&deep, ErrorKind::BadChunk, 48);
+    refused::<ValueLink<Mid>>(&deep, ErrorKind::BadChunk, 48);
     let long = mid(|raw| raw.ulong(1000).ulong(7));
     let truncated = ErrorKind::Truncated { needed: 1000, left: 4 };
-    refused::<Link<Mid>>(&long, truncated, 32);
+    refused::<ValueLink<Mid>>(&long, truncated, 32);
 }
 
 #[test]
 fn too_many_repository_ids() {
     for count in [0, 65, 0x7FFF_FFFF] {
         let octets = Raw::new().ulong(0x7FFF_FF0E).ulong(count).done();
-        let error = Link::<Node>::decode(&mut decoder(&octets)).unwrap_err();
+        let error = ValueLink::<Node>::decode(&mut decoder(&octets)).unwrap_err();
         assert!(matches!(error.kind, ErrorKind::BoundExceeded { bound: 64, .. }));
     }
 }
 
 /// Returns a list of `nodes` nodes.
-fn list(nodes: i32) -> Link<Node> {
-    (0..nodes).fold(Link::null(), |next, id| Value::new(Node { id, next }).into())
+fn list(nodes: i32) -> ValueLink<Node> {
+    (0..nodes).fold(ValueLink::null(), |next, id| Value::new(Node { id, next }).into())
 }
 
 #[test]
 fn lists_as_long_as_the_limit() {
-    let limit = Limits::default().max_value_depth;
+    let limit = DecoderLimits::default().max_value_depth;
     let octets = written(&list(limit.into()));
-    let list_again: Link<Node> = read(&octets);
+    let list_again: ValueLink<Node> = read(&octets);
     assert_eq!(list_again.get().unwrap().id, i32::from(limit) - 1);
 
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
@@ -373,23 +375,23 @@ fn lists_as_long_as_the_limit() {
     let error = longer.encode(&mut encoder).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooDeep { limit });
 
-    let strict = Limits { max_value_depth: 3, ..Limits::default() };
+    let strict = DecoderLimits { max_value_depth: 3, ..DecoderLimits::default() };
     let octets = written(&list(4));
-    let error = Link::<Node>::decode(&mut decoder(&octets).with_limits(strict)).unwrap_err();
+    let error = ValueLink::<Node>::decode(&mut decoder(&octets).with_limits(strict)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooDeep { limit: 3 });
 }
 
 #[test]
 fn no_cut_and_no_wrong_octet_does_harm() {
-    let leaf: Link<Base> = Value::new(Leaf {
+    let leaf: ValueLink<Base> = Value::new(Leaf {
         base: Mid { base: Base { id: 7 }, note: "note".into(), extra: list(3) },
         flag: 9,
         weight: 2.5,
     })
     .into();
-    let octets = written(&vec![leaf.clone(), leaf, Link::null()]);
+    let octets = written(&vec![leaf.clone(), leaf, ValueLink::null()]);
     for cut in 0..octets.len() {
-        let error = Vec::<Link<Base>>::decode(&mut decoder(&octets[..cut])).unwrap_err();
+        let error = Vec::<ValueLink<Base>>::decode(&mut decoder(&octets[..cut])).unwrap_err();
         assert!(error.at <= cut, "{error}");
     }
     let mut survived = 0;
@@ -397,7 +399,7 @@ fn no_cut_and_no_wrong_octet_does_harm() {
         for wrong in [0, 1, 0x7F, 0x80, 0xFE, 0xFF] {
             let mut octets = octets.clone();
             octets[at] = wrong;
-            survived += usize::from(Vec::<Link<Base>>::decode(&mut decoder(&octets)).is_ok());
+            survived += usize::from(Vec::<ValueLink<Base>>::decode(&mut decoder(&octets)).is_ok());
         }
     }
     assert!(survived > 0, "the right octet is among the wrong ones");
@@ -412,11 +414,11 @@ fn an_encapsulation_is_a_world_of_its_own() {
     node.encode(&mut encoder).unwrap();
     let octets = encoder.finish().to_vec();
     let mut decoder = decoder(&octets);
-    let first: Link<Node> = Decode::decode(&mut decoder).unwrap();
+    let first: ValueLink<Node> = Decode::decode(&mut decoder).unwrap();
     let mut inside = decoder.encapsulation().unwrap();
-    let other: Link<Node> = Decode::decode(&mut inside).unwrap();
+    let other: ValueLink<Node> = Decode::decode(&mut inside).unwrap();
     inside.finish().unwrap();
-    let again: Link<Node> = Decode::decode(&mut decoder).unwrap();
+    let again: ValueLink<Node> = Decode::decode(&mut decoder).unwrap();
     decoder.finish().unwrap();
     assert_eq!(first, again);
     assert_ne!(first, other);
@@ -463,7 +465,7 @@ fn a_link_back_to_nothing_is_null() {
 /// `valuetype Counted { public Counted next; };`, with the number of live states.
 #[derive(Clone, Debug)]
 struct Counted {
-    next: Link<Counted>,
+    next: ValueLink<Counted>,
     _alive: Alive,
 }
 
@@ -524,7 +526,7 @@ fn rings_are_freed_and_kept_as_a_whole() {
         .text(NODE)
         .indirection(first)
         .done();
-    let all: Vec<Link<Counted>> = read(&octets);
+    let all: Vec<ValueLink<Counted>> = read(&octets);
     assert_eq!(ALIVE.load(Relaxed), 2);
     let second = all[0].get().unwrap().next.get().unwrap();
     let copy = second.next.clone();
@@ -540,7 +542,7 @@ fn rings_are_freed_and_kept_as_a_whole() {
     let raw = Raw::new().ulong(0x7FFF_FF02).text(NODE).indirection(0);
     let both = raw.ulong(0x7FFF_FF02).text(NODE).indirection(0).done();
     let mut decoder = decoder(&both);
-    let ring: Link<Counted> = Decode::decode(&mut decoder).unwrap();
+    let ring: ValueLink<Counted> = Decode::decode(&mut decoder).unwrap();
     let later: Value<Counted> = Decode::decode(&mut decoder).unwrap();
     drop((ring, decoder));
     assert_eq!(ALIVE.load(Relaxed), 2);
@@ -551,7 +553,7 @@ fn rings_are_freed_and_kept_as_a_whole() {
 
     // An error within a cycle must not leak values.
     for cut in 0..octets.len() {
-        assert!(Vec::<Link<Counted>>::decode(&mut self::decoder(&octets[..cut])).is_err());
+        assert!(Vec::<ValueLink<Counted>>::decode(&mut self::decoder(&octets[..cut])).is_err());
         assert_eq!(ALIVE.load(Relaxed), 0);
     }
 }
@@ -647,13 +649,13 @@ fn a_chunk_does_not_end_within_a_block() {
 
 #[test]
 fn one_value_in_many_threads() {
-    let pair = Value::new(Pair { left: list(2), right: Link::null() });
+    let pair = Value::new(Pair { left: list(2), right: ValueLink::null() });
     let pair = Arc::new(pair);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| assert_eq!(pair.left.get().unwrap().id, 1));
         }
     });
-    let text = format!("{pair:?} {:?}", Link::<Holder>::null());
+    let text = format!("{pair:?} {:?}", ValueLink::<Holder>::null());
     assert!(text.contains(NODE) && text.ends_with("null"), "{text}");
 }

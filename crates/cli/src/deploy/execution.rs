@@ -9,8 +9,8 @@ use oxorb::deployment::idl::deployment::{
     ExecutionManagerRef, NodeManagerRef, RepositoryManagerRef,
 };
 use oxorb::deployment::{
-    EXECUTION_MANAGER, ExecutionManager, ExecutionSettings, FetchSource, NodeEvent, Plans,
-    REPOSITORY_MANAGER, Repository, RepositorySettings, RestartPolicy,
+    EXECUTION_MANAGER, ExecutionManager, ExecutionSettings, FetchSource, NodeEvent,
+    PackageRepository, Plans, REPOSITORY_MANAGER, RepositorySettings, RestartPolicy,
 };
 use oxorb::rt::ThreadPurpose;
 use oxorb::{Interface, Orb};
@@ -89,11 +89,11 @@ struct Packages {
 
 impl Packages {
     /// Opens the folder of packages, and warns of archives in it that are no packages.
-    fn open(&self) -> Result<Option<Arc<Repository>>, Failed> {
+    fn open(&self) -> Result<Option<Arc<PackageRepository>>, Failed> {
         let Some(folder) = &self.packages else {
             return Ok(None);
         };
-        let repository = Repository::open(RepositorySettings {
+        let repository = PackageRepository::open(RepositorySettings {
             sources: self.install_from.clone(),
             urls: self.install_url.clone(),
             fetch_timeout: Duration::from_secs(self.install_timeout),

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Component, Path};
 use std::process::{Command, Stdio};
 
-use oxorb_sys::schedule::{self, Class, Schedule, Scheduling};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority, ThreadScheduling};
 
 use super::host::Host;
 
@@ -41,7 +41,7 @@ impl Change {
             Change::Schedule { thread, .. } => {
                 live(host)?;
                 match schedule::of(*thread)? {
-                    Scheduling::Class(Schedule { class, priority }) => {
+                    ThreadScheduling::Class(ThreadPriority { class, priority }) => {
                         Ok(format!("{class} {priority}"))
                     }
                     other => Err(io::Error::other(format!("a thread of {other}"))),
@@ -66,8 +66,8 @@ impl Change {
             Change::Write { path, value } => write(&host.path(safe(path)?), value),
             Change::Schedule { thread, priority } => {
                 live(host)?;
-                let (class, priority) = (Class::Fifo, *priority);
-                schedule::set(*thread, Schedule { class, priority })
+                let (class, priority) = (SchedulingClass::Fifo, *priority);
+                schedule::set(*thread, ThreadPriority { class, priority })
             }
             Change::Queue { device, discipline } => {
                 live(host)?;
@@ -154,12 +154,17 @@ fn live(host: &Host) -> io::Result<()> {
     }
 }
 
-fn parse(schedule: &str) -> Option<Schedule> {
+fn parse(schedule: &str) -> Option<ThreadPriority> {
     let (class, priority) = schedule.split_once(' ')?;
-    let all = [Class::Other, Class::Idle, Class::Fifo, Class::RoundRobin];
+    let all = [
+        SchedulingClass::Other,
+        SchedulingClass::Idle,
+        SchedulingClass::Fifo,
+        SchedulingClass::RoundRobin,
+    ];
     let class = all.into_iter().find(|it| it.to_string() == class)?;
     let priority = priority.parse().ok()?;
-    Some(Schedule { class, priority })
+    Some(ThreadPriority { class, priority })
 }
 
 fn tc(arguments: &[&str]) -> io::Result<()> {
@@ -195,9 +200,9 @@ mod tests {
 
     #[test]
     fn schedules_are_read_back() {
-        let fifo = Schedule { class: Class::Fifo, priority: 50 };
+        let fifo = ThreadPriority { class: SchedulingClass::Fifo, priority: 50 };
         assert_eq!(parse("SCHED_FIFO 50"), Some(fifo));
-        assert_eq!(parse("SCHED_OTHER 0"), Some(Schedule::default()));
+        assert_eq!(parse("SCHED_OTHER 0"), Some(ThreadPriority::default()));
         assert_eq!(parse("policy 9"), None);
     }
 }

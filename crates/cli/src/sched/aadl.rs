@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use oxorb_sched::import::aadl::{Place, Processor, SchedulingProtocol, read as read_model};
+use oxorb_sched::import::aadl::{Processor, SchedulingProtocol, TextPosition, read as read_model};
 use oxorb_sched::repository::{Characteristics, Constraints};
 use oxorb_sched::{DispatchModel, Strategy};
 
@@ -18,7 +18,7 @@ pub(super) fn read(files: &[&PathBuf], loaded: &mut Loaded) -> Result<(), Failed
         texts.push(crate::input::file(file, "an AADL model").map_err(because)?);
     }
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let place = |place: Place| {
+    let place = |place: TextPosition| {
         let file = files.get(place.text).map(|file| file.display().to_string());
         format!("{}:{}:{}", file.unwrap_or_default(), place.line, place.column)
     };

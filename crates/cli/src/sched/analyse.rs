@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 use oxorb_sched::analysis::partition::Fit;
-use oxorb_sched::analysis::{self, End, NoChain, Outcome, Report, Unchained, Verdict};
+use oxorb_sched::analysis::{self, DeadlineOutcome, End, NoChain, Report, Unchained, Verdict};
 use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
@@ -189,7 +189,7 @@ impl Findings {
 /// Returns the verdict on the whole set as one line.
 fn conclusion(schedule: &Schedule, report: &Report, findings: &Findings, safe: bool) -> String {
     let tasks = &schedule.tasks.tasks;
-    let open = |verdict: &&Verdict| verdict.outcome != Outcome::Meets;
+    let open = |verdict: &&Verdict| verdict.outcome != DeadlineOutcome::Meets;
     let lost = report.verdicts.iter().filter(open);
     let critical = lost.clone().filter(|verdict| tasks[verdict.task].critical).count();
     let others = lost.count() - critical;
@@ -250,11 +250,11 @@ fn head(schedule: &Schedule, report: &Report, findings: &Findings) -> String {
 }
 
 /// Returns the symbol of an outcome and its style.
-pub(super) fn mark(outcome: Outcome) -> (Style, &'static str) {
+pub(super) fn mark(outcome: DeadlineOutcome) -> (Style, &'static str) {
     match outcome {
-        Outcome::Meets => (GOOD, "ok  "),
-        Outcome::Misses => (BAD, "miss"),
-        Outcome::Unproven => (BAD, "open"),
+        DeadlineOutcome::Meets => (GOOD, "ok  "),
+        DeadlineOutcome::Misses => (BAD, "miss"),
+        DeadlineOutcome::Unproven => (BAD, "open"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use oxorb_sched::analysis::Outcome;
+use oxorb_sched::analysis::DeadlineOutcome;
 use oxorb_sched::analysis::global;
 use oxorb_sched::analysis::partition::{self, Fit, NoRoom, Partition};
 use oxorb_sched::time::Show;
@@ -121,9 +121,9 @@ fn shared(schedule: &Schedule, cores: usize) -> Result<Found, Failed> {
         let (style, mark) = mark(verdict.outcome);
         let response = match (verdict.response, verdict.outcome) {
             (Some(response), _) => format!("response at most {}", Show(response)),
-            (None, Outcome::Meets) => "beyond that its response has no bound".into(),
-            (None, Outcome::Misses) => format!("takes {} alone", Show(task.wcet)),
-            (None, Outcome::Unproven) => "no bound within this deadline".into(),
+            (None, DeadlineOutcome::Meets) => "beyond that its response has no bound".into(),
+            (None, DeadlineOutcome::Misses) => format!("takes {} alone", Show(task.wcet)),
+            (None, DeadlineOutcome::Unproven) => "no bound within this deadline".into(),
         };
         let _ = writeln!(
             text,

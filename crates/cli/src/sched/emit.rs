@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use oxorb_sched::analysis::Outcome;
+use oxorb_sched::analysis::DeadlineOutcome;
 use oxorb_sched::{DispatchTable, Dispatching, Schedule};
 use serde_json::json;
 
@@ -60,10 +60,9 @@ pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Opti
 fn prove(loaded: &Loaded, schedule: &Schedule) -> Done {
     let report = servers::analyse(loaded, schedule);
     let set = &schedule.tasks;
-    let lost = report
-        .verdicts
-        .iter()
-        .find(|verdict| verdict.outcome != Outcome::Meets && set.tasks[verdict.task].critical);
+    let lost = report.verdicts.iter().find(|verdict| {
+        verdict.outcome != DeadlineOutcome::Meets && set.tasks[verdict.task].critical
+    });
     match lost {
         None => Ok(()),
         Some(lost) => Err(because(format!(

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use oxorb_sched::analysis::chance::Distribution;
+use oxorb_sched::analysis::chance::ExecutionTimeDistribution;
 use oxorb_sched::analysis::servers::{Kind, Server};
 use oxorb_sched::repository::{Characteristics, Section};
 use oxorb_sched::strategy::{DispatchModel, Dispatching};
@@ -152,7 +152,7 @@ impl Extra {
         &self,
         repository: &Repository,
         schedule: &Schedule,
-    ) -> Result<Vec<Distribution>, Failed> {
+    ) -> Result<Vec<ExecutionTimeDistribution>, Failed> {
         let set = &schedule.tasks;
         let costs = &set.overheads;
         let mut found = Vec::new();
@@ -162,14 +162,16 @@ impl Extra {
             let info = task.handle.map(|handle| repository.get(handle)).transpose()?;
             let times = info.and_then(|info| Some((info, self.times.get(&info.entry_point)?)));
             let own = match times {
-                None => Distribution::always(worst),
+                None => ExecutionTimeDistribution::always(worst),
                 Some((info, (times, place))) => {
                     let said = &info.characteristics;
                     let made = match times {
-                        Times::Share(share) => {
-                            Distribution::typical(said.typical, *share, said.worst_case)
-                        }
-                        Times::Points(points) => Distribution::of(points),
+                        Times::Share(share) => ExecutionTimeDistribution::typical(
+                            said.typical,
+                            *share,
+                            said.worst_case,
+                        ),
+                        Times::Points(points) => ExecutionTimeDistribution::of(points),
                     };
                     let made = made.map_err(|error| because(format!("{place}: {error}")))?;
                     if made.longest() > said.worst_case {

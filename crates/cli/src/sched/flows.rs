@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use oxorb_sched::analysis::holistic::EndToEnd;
-use oxorb_sched::analysis::{Method, Outcome};
+use oxorb_sched::analysis::{DeadlineOutcome, Method};
 use oxorb_sched::time::Show;
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
@@ -84,7 +84,9 @@ fn is_safe(analysed: &Analysed) -> bool {
     });
     analysed.found.flows.iter().all(|flow| flow.meets)
         && verdicts.all(|(verdict, critical)| {
-            verdict.outcome == Outcome::Meets || verdict.method == Method::Holistic || !critical
+            verdict.outcome == DeadlineOutcome::Meets
+                || verdict.method == Method::Holistic
+                || !critical
         })
 }
 
@@ -113,7 +115,7 @@ fn as_text(loaded: &Loaded, analysed: &Analysed) -> String {
 }
 
 fn flow_text(out: &mut String, loaded: &Loaded, analysed: &Analysed, flow: &Flow, end: &EndToEnd) {
-    let outcome = if end.meets { Outcome::Meets } else { Outcome::Unproven };
+    let outcome = if end.meets { DeadlineOutcome::Meets } else { DeadlineOutcome::Unproven };
     let (style, mark) = mark(outcome);
     let name = &flow.name.0;
     let _ =

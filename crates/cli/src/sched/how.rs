@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValue, TypedValueParser};
-use oxorb_sched::repository::Protocol;
+use oxorb_sched::repository::LockingProtocol;
 use oxorb_sched::simulate::LatePolicy;
 use oxorb_sched::time::{self, Nanos};
 use oxorb_sched::{DispatchModel, OsPriorities, Overheads, Schedule, Strategy};
@@ -57,8 +57,8 @@ pub(crate) struct How {
     #[arg(long, value_name = "FILE")]
     pub(super) overheads: Option<PathBuf>,
     /// Locking protocol for shared resources; default: as the file declares, or else PIP
-    #[arg(long, value_name = "NAME", value_parser = one_of(Protocol::ALL, Protocol::name))]
-    pub(super) locking: Option<Protocol>,
+    #[arg(long, value_name = "NAME", value_parser = one_of(LockingProtocol::ALL, LockingProtocol::name))]
+    pub(super) locking: Option<LockingProtocol>,
     /// Replace the strategy's priorities by static priorities under which all deadlines are proved, if any exist
     /// (Audsley)
     #[arg(long)]

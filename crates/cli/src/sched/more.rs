@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use oxorb_sched::analysis::{Outcome, Report, best, chance, mixed, sensitivity};
+use oxorb_sched::analysis::{DeadlineOutcome, Report, best, chance, mixed, sensitivity};
 use oxorb_sched::time::{Nanos, Show};
 use oxorb_sched::{Schedule, TaskSet};
 use serde_json::{Value, json};
@@ -119,7 +119,7 @@ pub(super) fn mixed_text(set: &TaskSet, found: &[mixed::MixedVerdict]) -> String
     );
     for one in found {
         let task = &set.tasks[one.task];
-        let outcome = if one.meets() { Outcome::Meets } else { Outcome::Unproven };
+        let outcome = if one.meets() { DeadlineOutcome::Meets } else { DeadlineOutcome::Unproven };
         let (style, mark) = mark(outcome);
         let show =
             |response: Option<Nanos>| response.map_or("no bound".into(), |it| Show(it).to_string());

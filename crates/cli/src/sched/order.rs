@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use oxorb_sched::analysis::{mixed, priorities};
-use oxorb_sched::strategy::{Dispatching, InputMapping, Operation};
+use oxorb_sched::strategy::{Dispatching, InputMapping, MappedOperation};
 use oxorb_sched::{Schedule, Strategy};
 
 use oxorb_terminal::output::{Failed, because};
@@ -38,16 +38,16 @@ impl InputMapping for Optimal {
         "OPA"
     }
 
-    fn static_priority(&self, operation: &Operation<'_>) -> u64 {
+    fn static_priority(&self, operation: &MappedOperation<'_>) -> u64 {
         let rank = self.ranks.get(&operation.info.entry_point);
         rank.copied().unwrap_or(u64::MAX)
     }
 
-    fn dispatching(&self, _: &Operation<'_>) -> Dispatching {
+    fn dispatching(&self, _: &MappedOperation<'_>) -> Dispatching {
         Dispatching::Static
     }
 
-    fn is_critical(&self, operation: &Operation<'_>) -> bool {
+    fn is_critical(&self, operation: &MappedOperation<'_>) -> bool {
         self.critical.is_critical(operation)
     }
 }

@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use oxorb_sched::simulate::{LatePolicy, Options, construct, releases, run as simulate, table_1};
+use oxorb_sched::simulate::{
+    LatePolicy, SimulationOptions, construct, releases, run as simulate, table_1,
+};
 use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy};
 use serde_json::Value;
 
@@ -58,7 +60,7 @@ fn one(strategy: Strategy, form: &str) -> Result<Run, Failed> {
     let model = DispatchModel::Urgency;
     let set = Schedule::compute(&repository, &strategy, &model, &priorities)?.tasks;
     let events = |late| -> Result<_, Failed> {
-        let options = Options { late };
+        let options = SimulationOptions { late };
         Ok(simulate(&set, &releases(&set, table_1::FRAME)?, &options))
     };
     let timeline = match form {

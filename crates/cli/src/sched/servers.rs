@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use oxorb_sched::analysis::servers::Kind;
-use oxorb_sched::analysis::{self, Outcome, Report, Verdict};
+use oxorb_sched::analysis::{self, DeadlineOutcome, Report, Verdict};
 use oxorb_sched::time::{Nanos, Show};
 use oxorb_sched::{Schedule, Task};
 use serde_json::{Value, json};
@@ -60,10 +60,10 @@ fn own_verdict(schedule: &Schedule, said: &ServerSaid) -> Option<Verdict> {
 fn own_response(schedule: &Schedule, said: &ServerSaid) -> Option<Nanos> {
     let verdict = own_verdict(schedule, said)?;
     match (verdict.outcome, said.server.kind) {
-        (Outcome::Meets, Kind::ConstantBandwidth) => Some(said.server.period),
+        (DeadlineOutcome::Meets, Kind::ConstantBandwidth) => Some(said.server.period),
         // Without a response time, the demand test was used, which proves only that the capacity is available within
         // the period.
-        (Outcome::Meets, _) => Some(verdict.response.unwrap_or(said.server.period)),
+        (DeadlineOutcome::Meets, _) => Some(verdict.response.unwrap_or(said.server.period)),
         _ => None,
     }
 }
@@ -92,7 +92,11 @@ impl Served<'_> {
             Show(server.period)
         );
         for request in &self.requests {
-            let outcome = if self.meets(request) { Outcome::Meets } else { Outcome::Unproven };
+            let outcome = if self.meets(request) {
+                DeadlineOutcome::Meets
+            } else {
+                DeadlineOutcome::Unproven
+            };
             let (style, mark) = mark(outcome);
             let may = if self.meets(request) { "meets" } else { "may miss" };
             let _ = writeln!(

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use oxorb_sched::analysis::servers::{Kind, Server};
-use oxorb_sched::repository::{CallKind, Characteristics, Constraints, InfoType, Protocol};
+use oxorb_sched::repository::{CallKind, Characteristics, Constraints, InfoType, LockingProtocol};
 use oxorb_sched::time::{self, Nanos};
 use oxorb_sched::{Burst, DispatchModel, Strategy};
 use serde::Deserialize;
@@ -25,7 +25,7 @@ pub(super) struct Asked {
     pub(super) step: Option<Nanos>,
     pub(super) dispatch: Option<Nanos>,
     pub(super) switch: Option<Nanos>,
-    pub(super) locking: Option<Protocol>,
+    pub(super) locking: Option<LockingProtocol>,
 }
 
 #[derive(Deserialize)]

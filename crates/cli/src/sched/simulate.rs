@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use oxorb_sched::simulate::{
-    Bars, Options, TaskStatistics, Timeline, bars, construct, gantt, jobs_csv, overall, releases,
-    run as simulate, statistics, summary_csv,
+    Bars, SimulationOptions, TaskStatistics, Timeline, bars, construct, gantt, jobs_csv, overall,
+    releases, run as simulate, statistics, summary_csv,
 };
 use oxorb_sched::time::{Nanos, Show, ShowSigned};
 use oxorb_sched::{Schedule, Strategy, TaskSet};
@@ -132,7 +132,7 @@ impl What {
         match self.form {
             Form::Constructed => Ok(construct(set, frame)?),
             Form::Events => {
-                let options = Options { late: self.late.into() };
+                let options = SimulationOptions { late: self.late.into() };
                 Ok(simulate(set, &releases(set, frame)?, &options))
             }
         }

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use oxorb_sched::Schedule;
-use oxorb_sched::analysis::{self, Outcome, Report, Verdict};
+use oxorb_sched::analysis::{self, DeadlineOutcome, Report, Verdict};
 use serde::Serialize;
 
 use super::how::Source;
@@ -117,7 +117,7 @@ impl Proof {
         verdicts.fold(none, |proof, verdict| {
             // Either is set after the first verdict.
             let is_first = !proof.proved && !proof.is_late;
-            let is_late = proof.is_late || verdict.outcome != Outcome::Meets;
+            let is_late = proof.is_late || verdict.outcome != DeadlineOutcome::Meets;
             let bound = match is_first {
                 true => verdict.response,
                 false => proof.bound.zip(verdict.response).map(|(one, other)| one.max(other)),
@@ -195,27 +195,27 @@ mod tests {
 
     use super::*;
 
-    fn verdict(outcome: Outcome, response: Option<u64>) -> Verdict {
+    fn verdict(outcome: DeadlineOutcome, response: Option<u64>) -> Verdict {
         let (method, blocker, waits) = (Method::ResponseTime, None, Vec::new());
         Verdict { task: 0, outcome, method, response, blocking: 0, blocker, waits }
     }
 
     #[test]
     fn an_operation_is_proved_if_all_its_tasks_are() {
-        let of = |verdicts: &[(Outcome, Option<u64>)]| {
+        let of = |verdicts: &[(DeadlineOutcome, Option<u64>)]| {
             let verdicts = verdicts.iter().map(|(outcome, response)| verdict(*outcome, *response));
             let Proof { is_late, proved, bound } = Proof::of(verdicts.collect::<Vec<_>>().iter());
             (is_late, proved, bound)
         };
-        let good = (Outcome::Meets, Some(5));
-        let slower = (Outcome::Meets, Some(7));
-        let unbounded = (Outcome::Meets, None);
+        let good = (DeadlineOutcome::Meets, Some(5));
+        let slower = (DeadlineOutcome::Meets, Some(7));
+        let unbounded = (DeadlineOutcome::Meets, None);
         assert_eq!(of(&[]), (false, false, None));
         assert_eq!(of(&[good]), (false, true, Some(5)));
         assert_eq!(of(&[good, slower, good]), (false, true, Some(7)));
         assert_eq!(of(&[good, unbounded]), (false, true, None));
         assert_eq!(of(&[unbounded, good]), (false, true, None));
-        for outcome in [Outcome::Misses, Outcome::Unproven] {
+        for outcome in [DeadlineOutcome::Misses, DeadlineOutcome::Unproven] {
             let late = (outcome, Some(9));
             assert_eq!(of(&[late, good]), (true, false, Some(9)));
             assert_eq!(of(&[good, late]), (true, false, Some(9)));

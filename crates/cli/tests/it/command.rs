@@ -217,11 +217,12 @@ fn ping_says_that_memory_is_shared_and_ior_show_where() {
 
     // Change the component so that its socket belongs to another host, and then to another user.
     let moved = |change: &dyn Fn(&mut oxorb_object::SocketIdentity)| {
-        use oxorb_object::components::Component;
+        use oxorb_object::components::DecodedComponent;
         let mut ior = object.ior().clone();
         let mut profile = oxorb_object::IiopProfile::parse(&ior.profiles[0]).unwrap();
         for component in &mut profile.components {
-            if let Ok(Component::OxorbShmSocket { place, mut identity }) = component.decode() {
+            if let Ok(DecodedComponent::OxorbShmSocket { place, mut identity }) = component.decode()
+            {
                 change(&mut identity);
                 *component = oxorb_object::TaggedComponent::oxorb_shm_socket(&place, &identity);
             }
@@ -271,8 +272,8 @@ fn ping_says_whether_hosts_are_one_and_why_each_address_was_not_chosen() {
         let mut ior = object.ior().clone();
         let mut profile = oxorb_object::IiopProfile::parse(&ior.profiles[0]).unwrap();
         for component in &mut profile.components {
-            use oxorb_object::components::Component;
-            if let Ok(Component::OxorbSocket { name, mut identity }) = component.decode() {
+            use oxorb_object::components::DecodedComponent;
+            if let Ok(DecodedComponent::OxorbSocket { name, mut identity }) = component.decode() {
                 change(&mut identity);
                 *component = oxorb_object::TaggedComponent::oxorb_socket(&name, &identity);
             }

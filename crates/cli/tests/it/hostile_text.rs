@@ -29,7 +29,7 @@ impl Servant for Hostile {
     }
 }
 
-impl oxorb::__gen::Raise for Hostile {
+impl oxorb::__gen::ServantError for Hostile {
     fn system(&self) -> Option<SystemException> {
         None
     }

@@ -3,7 +3,7 @@
 use std::any::Any as Anything;
 use std::sync::{Arc, OnceLock, Weak};
 
-use oxorb_cdr::{Any, Link};
+use oxorb_cdr::{Any, ValueLink};
 use oxorb_object::SystemException;
 
 use super::event::EventType;
@@ -96,9 +96,9 @@ impl Way {
 }
 
 /// Extracts the event from an any, which was pushed in this process or received from another one.
-fn event<E: EventType>(any: &Any) -> Option<Link<E>> {
-    match any.downcast_ref::<Link<E>>() {
+fn event<E: EventType>(any: &Any) -> Option<ValueLink<E>> {
+    match any.downcast_ref::<ValueLink<E>>() {
         Some(event) => Some(event.clone()),
-        None => any.get::<Link<E>>().ok().flatten(),
+        None => any.get::<ValueLink<E>>().ok().flatten(),
     }
 }

@@ -1,6 +1,6 @@
 //! Cookies, which identify connections.
 
-use oxorb_cdr::{Link, Value};
+use oxorb_cdr::{Value, ValueLink};
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::Cookie;
@@ -20,13 +20,13 @@ impl Token {
     }
 
     /// Returns the token in a client's cookie; `None` for null, and for cookies that no port has issued.
-    pub(crate) fn of(cookie: &Link<Cookie>) -> Option<Token> {
+    pub(crate) fn of(cookie: &ValueLink<Cookie>) -> Option<Token> {
         let octets = &cookie.get()?.cookie_value;
         <[u8; 16]>::try_from(&**octets).ok().map(Token)
     }
 
     /// Returns the cookie for a client.
-    pub(crate) fn cookie(self) -> Link<Cookie> {
+    pub(crate) fn cookie(self) -> ValueLink<Cookie> {
         let cookie_value = self.0.to_vec();
         Value::new(Cookie { cookie_value }).into()
     }

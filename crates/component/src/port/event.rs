@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::{Any, Link, Typed, Value, Valuetype};
+use oxorb_cdr::{Any, Typed, Value, ValueLink, Valuetype};
 use oxorb_core::{Interface, Servant};
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
@@ -24,7 +24,7 @@ pub trait EventType: Valuetype + Typed + Sized {
     ///
     /// # Errors
     /// Exceptions of the call.
-    fn push(consumer: &Self::Consumer, event: &Link<Self>) -> Result<(), SystemException>;
+    fn push(consumer: &Self::Consumer, event: &ValueLink<Self>) -> Result<(), SystemException>;
 
     /// Returns a servant of the consumer interface around a function.
     fn consumer(sink: Sink<Self>) -> Arc<dyn Servant>;
@@ -47,7 +47,7 @@ impl<E: EventType> Sink<E> {
     ///
     /// # Errors
     /// BAD_PARAM for null; exceptions of the executor.
-    pub fn push(&self, event: &Link<E>) -> Result<(), SystemException> {
+    pub fn push(&self, event: &ValueLink<E>) -> Result<(), SystemException> {
         match event.get() {
             Some(event) => (self.0)(&event),
             None => {
@@ -60,7 +60,7 @@ impl<E: EventType> Sink<E> {
     ///
     /// # Errors
     /// BAD_PARAM for null, and for an event of another type; exceptions of the executor.
-    pub fn push_base<B: Valuetype>(&self, event: &Link<B>) -> Result<(), SystemException> {
+    pub fn push_base<B: Valuetype>(&self, event: &ValueLink<B>) -> Result<(), SystemException> {
         let event = event.get().and_then(|event| event.downcast::<E>());
         self.push(&event.into())
     }
@@ -69,7 +69,7 @@ impl<E: EventType> Sink<E> {
     ///
     /// # Errors
     /// BadEventType for null, and for an event of another type; exceptions of the executor.
-    pub fn push_event(&self, event: &Link<EventBase>) -> Result<(), PushEventError> {
+    pub fn push_event(&self, event: &ValueLink<EventBase>) -> Result<(), PushEventError> {
         let event = event.get().and_then(|event| event.downcast::<E>());
         let expected_event_type = E::INFO.id.to_owned();
         let event = event.ok_or(BadEventType { expected_event_type })?;
@@ -107,7 +107,7 @@ pub(crate) struct Source<E: EventType> {
 }
 
 impl<E: EventType> Source<E> {
-    fn push(&self, event: &Link<E>) -> Pushed {
+    fn push(&self, event: &ValueLink<E>) -> Pushed {
         if self.gate.as_ref().is_some_and(|gate| !gate.admits()) {
             return Pushed { delivered: 0, failed: self.table.load().len() };
         }
@@ -126,7 +126,7 @@ impl<E: EventType> Source<E> {
         pushed
     }
 
-    fn hand_over(&self, way: &Way, event: &Link<E>) -> Pushed {
+    fn hand_over(&self, way: &Way, event: &ValueLink<E>) -> Pushed {
         let consumers = self.table.load().len();
         let is_carried = consumers > 0 && way.push(Any::new(event.clone()));
         Pushed {
@@ -135,7 +135,7 @@ impl<E: EventType> Source<E> {
         }
     }
 
-    fn add(&self, consumer: Option<&E::Consumer>) -> Result<Link<Cookie>, Refusal> {
+    fn add(&self, consumer: Option<&E::Consumer>) -> Result<ValueLink<Cookie>, Refusal> {
         let consumer = consumer.ok_or(Refusal::Invalid)?;
         self.table.add(consumer.clone())
     }
@@ -143,7 +143,7 @@ impl<E: EventType> Source<E> {
 
 impl<E: EventType> Emitter<E> {
     /// Pushes an event to the consumer, if one is connected. Waits for at most the container's `push_timeout`.
-    pub fn push(&self, event: &Link<E>) -> Pushed {
+    pub fn push(&self, event: &ValueLink<E>) -> Pushed {
         self.0.push(event)
     }
 
@@ -176,7 +176,7 @@ impl<E: EventType> Publisher<E> {
     /// Pushes an event to each consumer, in the order of subscription. Waits for each consumer for at most the
     /// container's `push_timeout`; a consumer that fails `push_failures` consecutive times, or no longer exists, is
     /// unsubscribed. A component that is not active refuses the event and stays subscribed.
-    pub fn push(&self, event: &Link<E>) -> Pushed {
+    pub fn push(&self, event: &ValueLink<E>) -> Pushed {
         self.0.push(event)
     }
 
@@ -184,7 +184,7 @@ impl<E: EventType> Publisher<E> {
     ///
     /// # Errors
     /// ExceededConnectionLimit above the container's `max_connections`; BAD_PARAM for a nil reference.
-    pub fn subscribe<X>(&self, consumer: Option<&E::Consumer>) -> Result<Link<Cookie>, X>
+    pub fn subscribe<X>(&self, consumer: Option<&E::Consumer>) -> Result<ValueLink<Cookie>, X>
     where
         X: From<ExceededConnectionLimit> + From<SystemException>,
     {
@@ -202,7 +202,7 @@ impl<E: EventType> Publisher<E> {
     /// InvalidConnection for a cookie without a subscription of this port.
     pub fn unsubscribe<X: From<InvalidConnection>>(
         &self,
-        cookie: &Link<Cookie>,
+        cookie: &ValueLink<Cookie>,
     ) -> Result<Option<E::Consumer>, X> {
         let gone = self.0.table.remove(cookie);
         gone.map(Some).ok_or(InvalidConnection {}.into())

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use arc_swap::Guard;
-use oxorb_cdr::Link;
+use oxorb_cdr::ValueLink;
 use oxorb_core::Interface;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
@@ -133,7 +133,7 @@ impl<R: Interface> MultipleReceptacle<R> {
     ///
     /// # Errors
     /// ExceededConnectionLimit above the container's `max_connections`; InvalidConnection for a nil reference.
-    pub fn connect<E>(&self, object: Option<&R>) -> Result<Link<Cookie>, E>
+    pub fn connect<E>(&self, object: Option<&R>) -> Result<ValueLink<Cookie>, E>
     where
         E: From<ExceededConnectionLimit> + From<InvalidConnection> + From<SystemException>,
     {
@@ -151,13 +151,13 @@ impl<R: Interface> MultipleReceptacle<R> {
     /// InvalidConnection for a cookie without a connection of this port.
     pub fn disconnect<E: From<InvalidConnection>>(
         &self,
-        cookie: &Link<Cookie>,
+        cookie: &ValueLink<Cookie>,
     ) -> Result<Option<R>, E> {
         self.0.remove(cookie).map(Some).ok_or(InvalidConnection {}.into())
     }
 
     /// Returns the result of `make` for each object and its cookie. Allocates memory.
-    pub fn connections<C>(&self, make: impl Fn(Option<R>, Link<Cookie>) -> C) -> Vec<C> {
+    pub fn connections<C>(&self, make: impl Fn(Option<R>, ValueLink<Cookie>) -> C) -> Vec<C> {
         let list = self.0.load();
         let pairs = list.iter().map(|one| make(Some(one.reference.clone()), one.cookie()));
         pairs.collect()

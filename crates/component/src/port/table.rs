@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::rate::BEYOND_RATE;
 use crate::life::NOT_NOW;
 use arc_swap::{ArcSwap, Guard};
-use oxorb_cdr::Link;
+use oxorb_cdr::ValueLink;
 use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef};
 use oxorb_object::{SystemException, SystemExceptionKind};
@@ -76,9 +76,9 @@ pub(crate) enum Missing {
 pub(crate) trait Connections: Send + Sync {
     fn type_id(&self) -> &'static str;
     fn is_multiple(&self) -> bool;
-    fn connect_object(&self, object: Option<&ObjectRef>) -> Result<Link<Cookie>, Refusal>;
-    fn disconnect_object(&self, cookie: &Link<Cookie>) -> Result<ObjectRef, Missing>;
-    fn objects(&self) -> Vec<(Link<Cookie>, ObjectRef)>;
+    fn connect_object(&self, object: Option<&ObjectRef>) -> Result<ValueLink<Cookie>, Refusal>;
+    fn disconnect_object(&self, cookie: &ValueLink<Cookie>) -> Result<ObjectRef, Missing>;
+    fn objects(&self) -> Vec<(ValueLink<Cookie>, ObjectRef)>;
     fn clear(&self);
 }
 
@@ -125,7 +125,7 @@ impl<R: Interface> Table<R> {
         self.list.load_full()
     }
 
-    pub(crate) fn add(&self, reference: R) -> Result<Link<Cookie>, Refusal> {
+    pub(crate) fn add(&self, reference: R) -> Result<ValueLink<Cookie>, Refusal> {
         let reference = match self.timeout {
             Some(timeout) => reference.with_timeout(timeout),
             None => reference,
@@ -153,7 +153,7 @@ impl<R: Interface> Table<R> {
         self.list.store(Arc::new(list));
         Ok(match self.multiple {
             true => token.cookie(),
-            false => Link::null(),
+            false => ValueLink::null(),
         })
     }
 
@@ -173,7 +173,7 @@ impl<R: Interface> Table<R> {
     }
 
     /// Ends the connection with this cookie.
-    pub(crate) fn remove(&self, cookie: &Link<Cookie>) -> Option<R> {
+    pub(crate) fn remove(&self, cookie: &ValueLink<Cookie>) -> Option<R> {
         let token = Token::of(cookie)?;
         self.remove_token(token)
     }
@@ -227,7 +227,7 @@ impl<R: Interface> Table<R> {
 }
 
 impl<R> Connection<R> {
-    pub(crate) fn cookie(&self) -> Link<Cookie> {
+    pub(crate) fn cookie(&self) -> ValueLink<Cookie> {
         self.token.cookie()
     }
 }
@@ -241,7 +241,7 @@ impl<R: Interface> Connections for Table<R> {
         self.multiple
     }
 
-    fn connect_object(&self, object: Option<&ObjectRef>) -> Result<Link<Cookie>, Refusal> {
+    fn connect_object(&self, object: Option<&ObjectRef>) -> Result<ValueLink<Cookie>, Refusal> {
         let object = object.ok_or(Refusal::Invalid)?;
         // Check for space before `narrow`, which may call the object.
         if self.list.load().len() >= self.limit && !self.multiple {
@@ -254,7 +254,7 @@ impl<R: Interface> Connections for Table<R> {
         }
     }
 
-    fn disconnect_object(&self, cookie: &Link<Cookie>) -> Result<ObjectRef, Missing> {
+    fn disconnect_object(&self, cookie: &ValueLink<Cookie>) -> Result<ObjectRef, Missing> {
         let gone = match self.multiple {
             true if cookie.is_null() => return Err(Missing::Cookie),
             true => self.remove(cookie).ok_or(Missing::Invalid)?,
@@ -264,12 +264,12 @@ impl<R: Interface> Connections for Table<R> {
         Ok(gone.unchecked_narrow())
     }
 
-    fn objects(&self) -> Vec<(Link<Cookie>, ObjectRef)> {
+    fn objects(&self) -> Vec<(ValueLink<Cookie>, ObjectRef)> {
         let list = self.list.load();
         let objects = list.iter().map(|one| {
             let cookie = match self.multiple {
                 true => one.cookie(),
-                false => Link::null(),
+                false => ValueLink::null(),
             };
             (cookie, one.reference.unchecked_narrow())
         });

@@ -6,7 +6,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use oxorb_rt::Priority;
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 
 use crate::threads::lock::Mutex;
 use crate::threads::sync::{Condvar, MutexGuard};
@@ -60,7 +60,7 @@ impl Alarms {
         if !state.running {
             let alarms = Arc::clone(self);
             self.threads
-                .spawn(Purpose::Alarms, "oxorb-alarms", self.priority, move || alarms.run())
+                .spawn(ThreadPurpose::Alarms, "oxorb-alarms", self.priority, move || alarms.run())
                 .ok()?;
             state.running = true;
         }

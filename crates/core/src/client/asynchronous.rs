@@ -21,13 +21,13 @@ use super::metered::Metered;
 use super::reply_meaning::{ReplyMeaning, one_more, pause};
 use super::scheduled::SchedulingContext;
 use super::slot::CallSlot;
-use super::{Answered, Args, Reply, Timing, intercepted, local, wait_until};
+use super::{Args, RawReply, Reply, Timing, intercepted, local, wait_until};
 use crate::Ref;
 use crate::conn::Mailbox;
 use crate::error::raise;
 use crate::interceptor::{ClientFlow, Interrupt};
 use crate::policy::{Effective, RebindMode, Resolved, time};
-use crate::reference::{Operation, UserException};
+use crate::reference::{Operation, OperationError};
 use crate::threads::clock;
 use crate::threads::rt::thread_priority;
 use crate::threads::sync::thread;
@@ -100,7 +100,7 @@ enum CallState {
 }
 
 /// Sends the request and returns the future of its answer.
-pub(crate) fn invoke_async<'a, R, E: UserException>(
+pub(crate) fn invoke_async<'a, R, E: OperationError>(
     reference: &Ref,
     op: Operation<'_>,
     args: Args<'_, 'a>,
@@ -137,7 +137,7 @@ pub(crate) fn begin<'a>(reference: &Ref, op: Operation<'_>, args: Args<'_, 'a>) 
     sent
 }
 
-impl<R, E: UserException> AsyncReply<R, E> {
+impl<R, E: OperationError> AsyncReply<R, E> {
     /// Blocks until the answer has arrived.
     pub fn wait(mut self) -> Result<R, E> {
         let reply = self.sent.block();
@@ -204,7 +204,7 @@ impl<R, E: UserException> AsyncReply<R, E> {
     }
 }
 
-impl<R, E: UserException> Future for AsyncReply<R, E> {
+impl<R, E: OperationError> Future for AsyncReply<R, E> {
     type Output = Result<R, E>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -231,7 +231,7 @@ impl InFlight {
     }
 
     /// Blocks until the answer has arrived, and passes it to `read`.
-    pub fn wait<T>(mut self, read: impl FnOnce(Answered<'_>) -> T) -> Result<T, SystemException> {
+    pub fn wait<T>(mut self, read: impl FnOnce(RawReply<'_>) -> T) -> Result<T, SystemException> {
         let reply = self.block()?;
         Ok(read(reply.answered()))
     }

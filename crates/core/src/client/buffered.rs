@@ -8,7 +8,7 @@ use oxorb_object::SystemException;
 use super::draft::{Addressee, Conditions, Draft};
 use super::exchange::exchange;
 use super::level::Level;
-use super::oneways::{Buffered, OnewayBuffer};
+use super::oneways::{BufferedOneways, OnewayBuffer};
 use super::reach::Untried;
 use super::scheduled::SchedulingContext;
 use super::selection::{AnnouncedPriority, Selection};
@@ -126,8 +126,8 @@ pub(super) fn flush(reference: &Ref) -> Result<(), SystemException> {
     Ok(())
 }
 
-pub(super) fn look(reference: &Ref) -> Buffered {
-    let mut sum = Buffered::default();
+pub(super) fn look(reference: &Ref) -> BufferedOneways {
+    let mut sum = BufferedOneways::default();
     let Ok(route) = reference.route() else {
         return sum;
     };

@@ -8,7 +8,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 
 use super::Peer;
 use crate::options::Options;
@@ -80,8 +80,10 @@ impl Cache {
             // If the thread cannot be started, idle connections stay open longer, which does no other harm.
             let (cache, limit) = (Arc::downgrade(self), options.client_idle_timeout);
             let watch = move || watch(&cache, limit);
-            state.watched =
-                self.threads.spawn(Purpose::IdleConnections, "oxorb-idle", None, watch).is_ok();
+            state.watched = self
+                .threads
+                .spawn(ThreadPurpose::IdleConnections, "oxorb-idle", None, watch)
+                .is_ok();
         }
         state.peers.clone()
     }

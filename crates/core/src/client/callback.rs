@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Wake, Waker};
 
 use oxorb_rt::Priority;
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 
 use crate::threads::lock::Mutex;
 use crate::threads::sync::mpsc::{self, Receiver, Sender};
@@ -84,7 +84,9 @@ impl Callbacks {
         }
         let (sender, tasks) = mpsc::channel();
         let name = "oxorb-callbacks";
-        self.threads.spawn(Purpose::Callbacks, name, self.priority, move || serve(&tasks)).ok()?;
+        self.threads
+            .spawn(ThreadPurpose::Callbacks, name, self.priority, move || serve(&tasks))
+            .ok()?;
         *thread = CallbackThread::Runs(sender.clone());
         Some(sender)
     }

@@ -5,10 +5,10 @@ use oxorb_object::SystemException;
 
 use super::asynchronous::Reading;
 use super::fast_call::{invoke, invoke_dynamic, send, send_dynamic};
-use super::{Answered, AsyncReply, Buffered, InFlight, Prepared, Slots};
+use super::{AsyncReply, BufferedOneways, InFlight, PreparedRequest, PreparedSlots, RawReply};
 use super::{asynchronous, buffered, explicit};
 use crate::policy::LargePayloads;
-use crate::reference::{Op, Operation, UserException};
+use crate::reference::{Op, Operation, OperationError};
 use crate::{Failure, ObjectRef, Ref};
 
 impl Ref {
@@ -17,7 +17,7 @@ impl Ref {
     /// In steady state a call allocates nothing itself, and makes one write and one read. `args` runs again if the
     /// request has to be written again, because it was forwarded or because the connection was closed while it was
     /// idle.
-    pub fn invoke<'a, R, E: UserException>(
+    pub fn invoke<'a, R, E: OperationError>(
         &self,
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
@@ -28,7 +28,7 @@ impl Ref {
 
     /// Invokes an operation whose only result is a `sequence<octet>`, as [`invoke`](Self::invoke)
     /// does: the receive buffer is handed over without a copy.
-    pub fn invoke_octets<'a, E: UserException>(
+    pub fn invoke_octets<'a, E: OperationError>(
         &self,
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
@@ -42,7 +42,7 @@ impl Ref {
     ///
     /// If the transport lent octets that `result` does not take in place, `result` is called a second time, and the
     /// result of the first call is dropped.
-    pub fn invoke_in_place<'a, R, E: UserException>(
+    pub fn invoke_in_place<'a, R, E: OperationError>(
         &self,
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
@@ -57,7 +57,7 @@ impl Ref {
 
     /// Calls as [`invoke_octets`](Self::invoke_octets) does, and leaves the result where the server wrote it, if the
     /// transport lends it and [`LargePayloads`] is not `Copied`.
-    pub fn invoke_octets_in_place<'a, E: UserException>(
+    pub fn invoke_octets_in_place<'a, E: OperationError>(
         &self,
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
@@ -90,7 +90,7 @@ impl Ref {
     ///
     /// Needs no executor; a thread of the ORB reads the connection and wakes
     /// the task. Allocates.
-    pub fn invoke_async<'a, R, E: UserException>(
+    pub fn invoke_async<'a, R, E: OperationError>(
         &self,
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
@@ -101,7 +101,7 @@ impl Ref {
 
     /// Calls as [`invoke_async`](Self::invoke_async) does, and treats results as
     /// [`invoke_in_place`](Self::invoke_in_place) does.
-    pub fn invoke_async_in_place<'a, R, E: UserException>(
+    pub fn invoke_async_in_place<'a, R, E: OperationError>(
         &self,
         op: &'static Op,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
@@ -116,17 +116,17 @@ impl Ref {
 
     /// Marshals the arguments of an operation, to send them many times.
     ///
-    /// Values that will change are written with [`Slots::put`], all others as for [`invoke`](Self::invoke). Sends
-    /// nothing yet. Fails if an argument cannot be marshalled.
+    /// Values that will change are written with [`PreparedSlots::put`], all others as for [`invoke`](Self::invoke).
+    /// Sends nothing yet. Fails if an argument cannot be marshalled.
     pub fn prepare<'a, F>(
         &self,
         op: &'static Op,
         args: F,
-    ) -> Result<Prepared<'a, F>, SystemException>
+    ) -> Result<PreparedRequest<'a, F>, SystemException>
     where
-        F: Fn(&mut Encoder<'a>, &mut Slots<'_>) -> CdrResult<()>,
+        F: Fn(&mut Encoder<'a>, &mut PreparedSlots<'_>) -> CdrResult<()>,
     {
-        Prepared::new(self, op, args)
+        PreparedRequest::new(self, op, args)
     }
 
     /// Calls a two-way operation, as [`invoke`](Self::invoke) does, for callers that read the answer themselves, such
@@ -135,7 +135,7 @@ impl Ref {
         &self,
         operation: Operation<'_>,
         args: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
-        read: impl FnOnce(Answered<'_>) -> T,
+        read: impl FnOnce(RawReply<'_>) -> T,
     ) -> Result<T, SystemException> {
         invoke_dynamic(self, operation, &args, read)
     }
@@ -214,7 +214,7 @@ impl Ref {
     }
 
     /// Returns counts of the oneways that were buffered for this object's server.
-    pub fn buffered(&self) -> Buffered {
+    pub fn buffered(&self) -> BufferedOneways {
         buffered::look(self)
     }
 }

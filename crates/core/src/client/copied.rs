@@ -6,8 +6,8 @@ use oxorb_object::{CompletionStatus, SystemException};
 
 use super::buffers::{DIALECT, put_buffer, take_buffer};
 use crate::Orb;
-use crate::error::{Raise, raise};
-use crate::reference::UserException;
+use crate::error::{ServantError, raise};
+use crate::reference::OperationError;
 
 /// Writes a value and reads it back.
 ///
@@ -33,7 +33,7 @@ pub(super) fn through_memory<'a, R>(
 
 /// Returns the exception as a message would transfer it.
 #[inline]
-pub(super) fn exception<E: Raise + UserException>(orb: &Orb, raised: E) -> E {
+pub(super) fn exception<E: ServantError + OperationError>(orb: &Orb, raised: E) -> E {
     match raised.passes(orb) {
         true => raised,
         false => exception_through_memory(orb, &raised),
@@ -41,7 +41,7 @@ pub(super) fn exception<E: Raise + UserException>(orb: &Orb, raised: E) -> E {
 }
 
 #[cold]
-fn exception_through_memory<E: Raise + UserException>(orb: &Orb, raised: &E) -> E {
+fn exception_through_memory<E: ServantError + OperationError>(orb: &Orb, raised: &E) -> E {
     let read = |d: &mut Decoder<'_>| {
         let id = d.string().map_err(unreadable)?;
         let members = E::read(&id, d).ok_or(raise::UNLISTED_USER_EXCEPTION)?;

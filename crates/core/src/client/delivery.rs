@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_rt::Priority;
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 
 use crate::threads::lock::Mutex;
 use crate::threads::sync::{Condvar, MutexGuard};
@@ -95,7 +95,7 @@ impl Deliveries {
         }
         if state.idle < state.ready.len() && state.threads < THREADS {
             let deliveries = Arc::clone(self);
-            let (purpose, name) = (Purpose::ReplyHandlers, "oxorb-handlers");
+            let (purpose, name) = (ThreadPurpose::ReplyHandlers, "oxorb-handlers");
             let started =
                 self.threads.spawn(purpose, name, self.priority, move || deliveries.run());
             match started {

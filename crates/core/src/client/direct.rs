@@ -15,11 +15,11 @@ use oxorb_giop::Response;
 use oxorb_object::{CompletionStatus, SystemException};
 
 use super::{Selection, copied};
-use crate::error::{Raise, raise};
+use crate::error::{ServantError, raise};
 use crate::interceptor::Interceptors;
 use crate::options::Collocation;
 use crate::policy::{Resolved, SyncScope};
-use crate::reference::{Op, RouteProfile, UserException};
+use crate::reference::{Op, OperationError, RouteProfile};
 use crate::servant::current_qos;
 use crate::shared::Shared;
 use crate::{Orb, Ref, Servant};
@@ -40,7 +40,7 @@ impl Ref {
     /// becomes UNKNOWN. The call counts as a running request. Takes no lock and allocates nothing.
     #[doc(hidden)]
     #[inline]
-    pub fn direct<S: ?Sized + 'static, R, E: Raise + UserException>(
+    pub fn direct<S: ?Sized + 'static, R, E: ServantError + OperationError>(
         &self,
         op: &'static Op,
         call: impl FnOnce(&S) -> Result<R, E>,
@@ -60,7 +60,7 @@ impl Ref {
             DirectResult::InTime => result,
             DirectResult::Late => {
                 // An exception of the servant tells the caller more than a time-out does.
-                let raised = result?.err().as_ref().and_then(Raise::system);
+                let raised = result?.err().as_ref().and_then(ServantError::system);
                 let late = raise::timeout(CompletionStatus::Yes);
                 Some(Err(raised.unwrap_or(late).into()))
             }
@@ -71,7 +71,7 @@ impl Ref {
     /// `write` marshals them and `read` reads them back, or the call fails. For generated code.
     #[doc(hidden)]
     #[inline]
-    pub fn direct_checked<S: ?Sized + 'static, R, E: Raise + UserException>(
+    pub fn direct_checked<S: ?Sized + 'static, R, E: ServantError + OperationError>(
         &self,
         op: &'static Op,
         call: impl FnOnce(&S) -> Result<R, E>,

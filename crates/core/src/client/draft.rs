@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use oxorb_cdr::Encoder;
 use oxorb_giop::{
-    Alias, Aliases, Begun, Limits, RequestHeader, TargetAddress, Wire, place_arguments,
+    Alias, Aliases, Begun, MessageLimits, RequestHeader, TargetAddress, Wire, place_arguments,
 };
 use oxorb_object::contexts::{self, Deadline};
 use oxorb_object::{
@@ -189,7 +189,7 @@ impl<'r> Draft<'r> {
         id: u32,
         first: &First<'_>,
         args: Args<'_, 'a>,
-        limits: &Limits,
+        limits: &MessageLimits,
     ) -> Result<(), SystemException> {
         let mut begun = self.begin(e, id, first);
         if let (Some(at), Wire::Giop(version)) = (self.op.arguments_at, self.wire)

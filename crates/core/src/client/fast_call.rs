@@ -27,7 +27,7 @@ use super::draft::{Draft, First, HEADER_ROOM};
 use super::exchange::{Trial, Tried, exchange, exchange_after};
 use super::link::{ClientLink, FastCallState};
 use super::metered::Metered;
-use super::reply::Answered;
+use super::reply::RawReply;
 use super::selection::SharingKey;
 use super::{Args, Peer, Reply, ReplyIn, Timing};
 use crate::Ref;
@@ -111,7 +111,7 @@ pub(super) fn invoke_dynamic<'a, T>(
     reference: &Ref,
     op: Operation<'_>,
     args: Args<'_, 'a>,
-    read: impl FnOnce(Answered<'_>) -> T,
+    read: impl FnOnce(RawReply<'_>) -> T,
 ) -> Result<T, SystemException> {
     let metered = Metered::begin(reference);
     let ended = invoke_any(reference, op, args);

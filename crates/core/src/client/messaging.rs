@@ -5,8 +5,8 @@ use std::sync::Arc;
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encode as _, Encoder};
 use oxorb_object::{CompletionStatus, SystemException};
 
-use crate::error::{Raise, raise};
-use crate::reference::UserException;
+use crate::error::{ServantError, raise};
+use crate::reference::OperationError;
 
 /// Destination of the answer to a `sendc_` call.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl<R: Clone, T: ?Sized> Clone for ReplyTo<R, T> {
 
 /// Returns the state of a `Messaging::ExceptionHolder`: whether it is a system exception, whether it is in
 /// little-endian order, and the octets (repository id and members, as in a reply). Allocates. For generated code.
-pub fn hold_exception<X: Raise>(exception: &X) -> (bool, bool, Vec<u8>) {
+pub fn hold_exception<X: ServantError>(exception: &X) -> (bool, bool, Vec<u8>) {
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::GIOP_1_2);
     let system = exception.system();
     let written = match &system {
@@ -49,7 +49,7 @@ pub fn hold_exception<X: Raise>(exception: &X) -> (bool, bool, Vec<u8>) {
 }
 
 /// Returns the exception in a `Messaging::ExceptionHolder` (its `raise_exception`). For generated code.
-pub fn held_exception<E: UserException>(system: bool, little: bool, octets: &[u8]) -> E {
+pub fn held_exception<E: OperationError>(system: bool, little: bool, octets: &[u8]) -> E {
     let order = match little {
         true => ByteOrder::Little,
         false => ByteOrder::Big,

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::threads::sync::{Condvar, Mutex};
-use oxorb_giop::{Inbox, Limits, RequestIds, Told, Wire};
+use oxorb_giop::{Inbox, MessageLimits, RequestIds, Told, Wire};
 use oxorb_object::Version;
 use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::thread;
@@ -105,7 +105,7 @@ fn call(
 #[test]
 fn the_lead_is_handed_on() {
     explore(|| {
-        let limits = Limits::default();
+        let limits = MessageLimits::default();
         let replies =
             Arc::new(Replies::new(RequestIds::OF_OPENER, Some(Box::new(Inbox::new(&limits)))));
         let network = Arc::new(StandInServer::default());
@@ -132,7 +132,7 @@ fn the_lead_is_handed_on() {
 #[test]
 fn the_lead_is_handed_on_when_calls_are_cancelled() {
     explore(|| {
-        let limits = Limits::default();
+        let limits = MessageLimits::default();
         let replies =
             Arc::new(Replies::new(RequestIds::OF_OPENER, Some(Box::new(Inbox::new(&limits)))));
         let network = Arc::new(StandInServer::default());
@@ -170,7 +170,7 @@ fn the_lead_is_handed_on_when_calls_are_cancelled() {
 #[test]
 fn the_end_reaches_everybody() {
     explore(|| {
-        let limits = Limits::default();
+        let limits = MessageLimits::default();
         let replies =
             Arc::new(Replies::new(RequestIds::OF_OPENER, Some(Box::new(Inbox::new(&limits)))));
         let reading = match replies.turn(u32::MAX - 1) {
@@ -230,7 +230,7 @@ fn a_thread_is_woken_by_its_answer() {
                 })
             })
             .collect();
-        let mut inbox = Inbox::new(&Limits::default());
+        let mut inbox = Inbox::new(&MessageLimits::default());
         let mut read = 0;
         while read < callers.len() {
             read += network.read(&mut inbox);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use oxorb_cdr::Encoder;
 use oxorb_giop::{Outgoing, Told};
 use oxorb_object::{CompletionStatus, SystemException, minor};
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 use oxorb_transport::Link;
 
 use super::draft::{Draft, First};
@@ -28,7 +28,7 @@ const IDLE: Duration = Duration::from_secs(10);
 
 /// Counts of the buffered oneways of one server, as returned by [`Ref::buffered`](crate::Ref::buffered).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Buffered {
+pub struct BufferedOneways {
     /// Number of oneways that were not sent yet.
     pub waiting: u64,
     /// Total size in octets of the oneways that were not sent yet.
@@ -94,7 +94,7 @@ impl OnewayBuffer {
             let priority = level.and_then(Level::priority);
             let bandwidth = level.map_or(0, Level::bandwidth);
             peer.threads()
-                .spawn(Purpose::Oneways, "oxorb-oneways", priority, move || {
+                .spawn(ThreadPurpose::Oneways, "oxorb-oneways", priority, move || {
                     buffer.run(&owner, bandwidth)
                 })
                 .map_err(|_| raise::NO_THREAD)?;
@@ -239,7 +239,7 @@ impl OnewayBuffer {
     }
 
     /// Adds the counts of this buffer to `sum`.
-    pub(super) fn count_into(&self, sum: &mut Buffered) {
+    pub(super) fn count_into(&self, sum: &mut BufferedOneways) {
         let state = self.state.lock();
         sum.waiting += state.waiting + state.in_hand;
         sum.octets += state.octets.len();

@@ -12,8 +12,8 @@ use std::time::Instant;
 
 use oxorb_giop::{Aliases, Inbox, Wire};
 use oxorb_object::{SystemException, Version};
-use oxorb_sys::thread::Purpose;
-use oxorb_transport::{Address, Link, Properties, Surroundings, Target, connect_first_with};
+use oxorb_sys::thread::ThreadPurpose;
+use oxorb_transport::{Address, ConnectTarget, Link, Properties, Surroundings, connect_first_with};
 
 use super::Timing;
 use super::cache::{Cache, LOOK};
@@ -23,7 +23,7 @@ use super::link::ClientLink;
 use super::selection::{Owner, Selection, SharingKey};
 use crate::error::{Attempt, failure, raise};
 use crate::options::{ClientConnections, Options};
-use crate::protocol::Protocol;
+use crate::protocol::ProtocolStack;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crate::threads::{Threads, clock, rt};
@@ -33,7 +33,7 @@ use crate::threads::{Threads, clock, rt};
 pub(crate) struct Peer {
     /// Number that is unique in this process, by which thread-private connections are found.
     id: u64,
-    protocol: Arc<Protocol>,
+    protocol: Arc<ProtocolStack>,
     address: Address,
     options: Arc<Options>,
     cache: Arc<Cache>,
@@ -67,7 +67,7 @@ crate::threads::sync::thread_local! {
 
 impl Peer {
     pub(crate) fn new(
-        protocol: &Arc<Protocol>,
+        protocol: &Arc<ProtocolStack>,
         address: &Address,
         options: &Arc<Options>,
         cache: &Arc<Cache>,
@@ -136,7 +136,7 @@ impl Peer {
     }
 
     /// Returns the protocol that the peer speaks.
-    pub(crate) fn protocol(&self) -> &Arc<Protocol> {
+    pub(crate) fn protocol(&self) -> &Arc<ProtocolStack> {
         &self.protocol
     }
 
@@ -321,7 +321,7 @@ impl Peer {
             limit = limit.min(left);
         }
         let losses: Vec<u32> = peers.iter().map(|peer| peer.losses()).collect();
-        let targets: Vec<Target<'_>> =
+        let targets: Vec<ConnectTarget<'_>> =
             peers.iter().map(|peer| (peer.protocol.transport(), &peer.address)).collect();
         let context = RaceContext { threads: &peers[0].threads, mark };
         let mut connected = connect_first_with(&targets, limit, &context);
@@ -470,7 +470,7 @@ struct RaceContext<'a> {
 impl Surroundings for RaceContext<'_> {
     /// Starts a thread as urgent as the caller, which waits for it.
     fn look_up(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
-        let (purpose, priority) = (Purpose::LookUp, rt::thread_priority());
+        let (purpose, priority) = (ThreadPurpose::LookUp, rt::thread_priority());
         let started = self.threads.spawn(purpose, "oxorb-lookup", priority, run);
         started.map(drop)
     }

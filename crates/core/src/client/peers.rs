@@ -8,7 +8,7 @@ use oxorb_transport::Address;
 
 use super::{ClientSide, Multiplexed, Peer};
 use crate::monitoring::Incident;
-use crate::protocol::Protocol;
+use crate::protocol::ProtocolStack;
 use crate::shared::Shared;
 
 /// Number of server addresses from which the ORB begins to forget unused ones.
@@ -57,7 +57,7 @@ impl ClientSide {
     pub(crate) fn peer(
         &self,
         shared: &Shared,
-        protocol: &Arc<Protocol>,
+        protocol: &Arc<ProtocolStack>,
         address: &Address,
         code_sets: Option<CodeSetContext>,
     ) -> Arc<Peer> {
@@ -105,7 +105,7 @@ impl ClientSide {
     pub(crate) fn peers_at(
         &self,
         shared: &Shared,
-        protocol: &Arc<Protocol>,
+        protocol: &Arc<ProtocolStack>,
         address: &Address,
     ) -> Vec<Arc<Peer>> {
         let peer = self.peer(shared, protocol, address, None);

@@ -12,13 +12,13 @@ use oxorb_object::{CompletionStatus, SystemException};
 
 use super::fast_call::{invoke, send_dynamic};
 use crate::Ref;
-use crate::reference::{Op, UserException};
+use crate::reference::{Op, OperationError};
 
 /// Request that can be sent again and again, with small changes in between.
 ///
 /// Made by [`Ref::prepare`]. Each sending copies the marshalled arguments as one block. They are marshalled again only
 /// for a peer that needs another form (GIOP 1.0 and 1.1, which do not align arguments, or text in another code set).
-pub struct Prepared<'a, F> {
+pub struct PreparedRequest<'a, F> {
     reference: Ref,
     op: &'static Op,
     write: F,
@@ -36,7 +36,7 @@ pub struct Prepared<'a, F> {
 
 /// Positions in a prepared request of values that will change, in the order of [`put`](Self::put).
 #[derive(Default)]
-pub struct Slots<'s> {
+pub struct PreparedSlots<'s> {
     known: &'s [Box<dyn PreparedValue>],
     new: Vec<Box<dyn PreparedValue>>,
     places: Vec<usize>,
@@ -53,9 +53,9 @@ impl<T: Fixed + Send + Sync + 'static> PreparedValue for T {
     }
 }
 
-impl Slots<'_> {
-    /// Writes an argument, or a part of one, that [`Prepared::set`] may change: a number, an enum, or a struct or array
-    /// of these. `initial` is its value until then.
+impl PreparedSlots<'_> {
+    /// Writes an argument, or a part of one, that [`PreparedRequest::set`] may change: a number, an enum, or a struct
+    /// or array of these. `initial` is its value until then.
     pub fn put<T: Fixed + Send + Sync + 'static>(&mut self, e: &mut Encoder<'_>, initial: T) {
         let slot = self.places.len();
         self.places.push(e.position());
@@ -69,15 +69,16 @@ impl Slots<'_> {
     }
 }
 
-impl<'a, F> Prepared<'a, F>
+impl<'a, F> PreparedRequest<'a, F>
 where
-    F: Fn(&mut Encoder<'a>, &mut Slots<'_>) -> CdrResult<()>,
+    F: Fn(&mut Encoder<'a>, &mut PreparedSlots<'_>) -> CdrResult<()>,
 {
     pub(crate) fn new(reference: &Ref, op: &'static Op, write: F) -> Result<Self, SystemException> {
         let order = reference.orb().options().byte_order;
         let dialect = |giop_minor, chars, wchars| Dialect { giop_minor, chars, wchars };
         let marshal = |dialect| {
-            let (mut e, mut slots) = (Encoder::new(Vec::new(), order, dialect), Slots::default());
+            let (mut e, mut slots) =
+                (Encoder::new(Vec::new(), order, dialect), PreparedSlots::default());
             write(&mut e, &mut slots)?;
             Ok((e.finish().to_vec(), slots.new, slots.places))
         };
@@ -86,7 +87,7 @@ where
             .map_err(|error| SystemException::from_cdr(error, CompletionStatus::No))?;
         let other: CdrResult<_> = marshal(dialect(0, CharSet::Iso8859_1, WcharSet::None));
         let plain = other.is_ok_and(|(other, ..)| other == body);
-        Ok(Prepared {
+        Ok(PreparedRequest {
             reference: reference.clone(),
             op,
             write,
@@ -100,8 +101,8 @@ where
         })
     }
 
-    /// Changes the value that call number `slot` of [`put`](Slots::put) wrote, counted from 0. Overwrites its octets
-    /// only; allocates once for the value, and the first time for a buffer.
+    /// Changes the value that call number `slot` of [`put`](PreparedSlots::put) wrote, counted from 0. Overwrites its
+    /// octets only; allocates once for the value, and the first time for a buffer.
     ///
     /// # Panics
     /// If there is no such slot, or its value is of another type.
@@ -122,7 +123,7 @@ where
     }
 
     /// Calls a two-way operation, as [`Ref::invoke`] does.
-    pub fn invoke<R, E: UserException>(
+    pub fn invoke<R, E: OperationError>(
         &self,
         result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
@@ -140,14 +141,14 @@ where
             e.copy_octets(&self.body);
             return Ok(());
         }
-        let mut slots = Slots { known: &self.values, ..Slots::default() };
+        let mut slots = PreparedSlots { known: &self.values, ..PreparedSlots::default() };
         (self.write)(e, &mut slots)
     }
 }
 
-impl<F> fmt::Debug for Prepared<'_, F> {
+impl<F> fmt::Debug for PreparedRequest<'_, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prepared")
+        f.debug_struct("PreparedRequest")
             .field("reference", &self.reference)
             .field("operation", &self.op.name)
             .field("octets", &self.body.len())
@@ -156,8 +157,8 @@ impl<F> fmt::Debug for Prepared<'_, F> {
     }
 }
 
-impl fmt::Debug for Slots<'_> {
+impl fmt::Debug for PreparedSlots<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slots").field("put", &self.places.len()).finish_non_exhaustive()
+        f.debug_struct("PreparedSlots").field("put", &self.places.len()).finish_non_exhaustive()
     }
 }

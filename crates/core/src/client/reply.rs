@@ -13,7 +13,7 @@ use super::replies::{self, Head};
 use crate::Orb;
 use crate::error::raise;
 use crate::probe::{self, Stage};
-use crate::reference::UserException;
+use crate::reference::OperationError;
 
 /// Reply that borrows nothing.
 pub(crate) type Reply = ReplyIn<'static>;
@@ -30,7 +30,7 @@ pub(crate) struct ReplyIn<'r> {
 
 /// Answer for callers that read it themselves.
 #[derive(Debug)]
-pub enum Answered<'r> {
+pub enum RawReply<'r> {
     /// Decoder of the return value, followed by inout and out parameters.
     Results(Decoder<'r>),
     /// Decoder of the repository id of a user exception, followed by its members.
@@ -162,16 +162,16 @@ impl<'r> ReplyIn<'r> {
     }
 
     /// Returns the contents of a reply without exception, or with a user exception.
-    pub(crate) fn answered(&self) -> Answered<'_> {
+    pub(crate) fn answered(&self) -> RawReply<'_> {
         match self.status {
-            ReplyStatus::USER_EXCEPTION => Answered::Exception(self.decoder()),
-            _ => Answered::Results(self.decoder()),
+            ReplyStatus::USER_EXCEPTION => RawReply::Exception(self.decoder()),
+            _ => RawReply::Results(self.decoder()),
         }
     }
 
     /// Decodes the results, or the exception that the operation raised.
     #[inline]
-    pub(crate) fn results<R, E: UserException>(
+    pub(crate) fn results<R, E: OperationError>(
         self,
         result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
@@ -182,7 +182,7 @@ impl<'r> ReplyIn<'r> {
     }
 
     /// Decodes the results of a reply without exception.
-    pub(crate) fn decode<R, E: UserException>(
+    pub(crate) fn decode<R, E: OperationError>(
         self,
         result: impl FnOnce(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
@@ -197,7 +197,7 @@ impl<'r> ReplyIn<'r> {
     /// Decodes the results as [`results`](Self::results) does, and leaves [`Octets`] where the server wrote them, if
     /// the transport lends them. If the transport lent octets that `result` does not take in place, `result` is called
     /// a second time, and the result of the first call is dropped.
-    pub(crate) fn results_in_place<R, E: UserException>(
+    pub(crate) fn results_in_place<R, E: OperationError>(
         self,
         result: impl Fn(&mut Decoder<'_>) -> CdrResult<R>,
     ) -> Result<R, E> {
@@ -237,7 +237,7 @@ impl<'r> ReplyIn<'r> {
 
     /// Takes a result that is one sequence of octets from where the server wrote it, or as
     /// [`into_octets`](Self::into_octets) does.
-    pub(crate) fn into_octets_in_place<E: UserException>(self) -> Result<Octets<'static>, E> {
+    pub(crate) fn into_octets_in_place<E: OperationError>(self) -> Result<Octets<'static>, E> {
         match self.read_in_place(|d| Octets::decode_from(d).map(Octets::into_owned)) {
             Some(octets) => octets.map_err(|error| undecodable(error).into()),
             None => self.into_octets().map(|octets| Octets::Owned(octets.into_vec())),
@@ -245,7 +245,7 @@ impl<'r> ReplyIn<'r> {
     }
 
     /// Takes the receive buffer for a result that is one sequence of octets, or decodes the exception.
-    pub(crate) fn into_octets<E: UserException>(mut self) -> Result<OctetSeq, E> {
+    pub(crate) fn into_octets<E: OperationError>(mut self) -> Result<OctetSeq, E> {
         if self.status == ReplyStatus::USER_EXCEPTION {
             return Err(self.user_exception());
         }
@@ -271,7 +271,7 @@ impl<'r> ReplyIn<'r> {
     }
 
     /// Decodes the exception the operation raised.
-    pub(crate) fn user_exception<E: UserException>(self) -> E {
+    pub(crate) fn user_exception<E: OperationError>(self) -> E {
         let mut d = self.decoder();
         let read = match d.string() {
             Ok(id) => E::read(&id, &mut d),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use oxorb_cdr::Encoder;
 use oxorb_giop::{RequestIds, Response, Told};
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, Version};
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 use oxorb_transport::Link;
 
 use super::call::too_large_there;
@@ -270,7 +270,7 @@ fn share(
     let inbox = peer.inbox();
     let priority = level.and_then(Level::priority);
     peer.threads()
-        .spawn(Purpose::Reader, "oxorb-reader", priority, move || reader.read(inbox))
+        .spawn(ThreadPurpose::Reader, "oxorb-reader", priority, move || reader.read(inbox))
         .map_err(|_| raise::NO_THREAD)?;
     current.set(Some(Arc::clone(&opened)));
     Ok(opened)

@@ -4,7 +4,7 @@ use std::io;
 
 use oxorb_giop::{MessageType, Violation};
 use oxorb_object::{CompletionStatus, SystemException};
-use oxorb_transport::{Link, Refused};
+use oxorb_transport::{Link, RefusedConnection};
 
 use crate::error::{failure, raise};
 
@@ -57,7 +57,7 @@ impl ConnectionEnd {
     pub(crate) fn seen_at<'e>(&'e self, link: &dyn Link) -> &'e ConnectionEnd {
         match self {
             // This error already names the cause, so it is returned unchanged.
-            ConnectionEnd::Unreadable(error) if Refused::of(error).is_some() => self,
+            ConnectionEnd::Unreadable(error) if RefusedConnection::of(error).is_some() => self,
             ConnectionEnd::Vanished | ConnectionEnd::Unreadable(_) if link.took_nothing() => {
                 &ConnectionEnd::Untaken
             }
@@ -85,7 +85,7 @@ impl ConnectionEnd {
             ConnectionEnd::Refused => raise::MESSAGE_ERROR,
             ConnectionEnd::Untaken => raise::CONNECT_FAILED,
             ConnectionEnd::Unread => raise::REQUEST_UNREAD,
-            ConnectionEnd::Unreadable(error) if Refused::of(error).is_some() => {
+            ConnectionEnd::Unreadable(error) if RefusedConnection::of(error).is_some() => {
                 raise::CONNECT_FAILED
             }
             ConnectionEnd::Late | ConnectionEnd::Cancelled => {
@@ -117,7 +117,7 @@ impl ConnectionEnd {
             ConnectionEnd::Refused => {
                 "the server answered MessageError: it could not read a request".to_owned()
             }
-            ConnectionEnd::Unreadable(error) => match Refused::of(error) {
+            ConnectionEnd::Unreadable(error) => match RefusedConnection::of(error) {
                 Some(refused) => format!("the server rejected the connection: {}", refused.why),
                 None => format!("reading replies failed: {error}"),
             },

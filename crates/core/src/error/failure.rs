@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_cdr::{OutsideCodeSet, Printable};
 use oxorb_object::components::orb_type;
-use oxorb_object::{Note, SystemException, minor};
+use oxorb_object::{ExceptionNote, SystemException, minor};
 
 use crate::policy::PolicyType;
 
@@ -112,7 +112,7 @@ pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> Syst
     let noted = match attempts.is_empty() {
         true => exception,
         false => SystemException {
-            note: Note::new(keep(|noted| &mut noted.attempts, attempts.clone())),
+            note: ExceptionNote::new(keep(|noted| &mut noted.attempts, attempts.clone())),
             ..exception
         },
     };
@@ -123,8 +123,8 @@ pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> Syst
 
 /// Makes the text of this process's exceptions include what is noted for them.
 pub(crate) fn explain_exceptions() {
-    Note::explain_by(explain);
-    Note::keep_by(|outside| keep(|noted| &mut noted.characters, outside));
+    ExceptionNote::explain_by(explain);
+    ExceptionNote::keep_by(|outside| keep(|noted| &mut noted.characters, outside));
 }
 
 /// Bit in the number of a note that names the maker of the ORB that raised an exception. Nothing is kept for such a
@@ -148,7 +148,7 @@ pub(crate) fn raised_by(made_by: Option<u32>, exception: SystemException) -> Sys
         {
             let own = minor::is_unassigned(exception.minor, exception.kind);
             let number = OF_MAKER | at as u32 | if own { OF_ITS_OWN } else { 0 };
-            SystemException { note: Note::new(number), ..exception }
+            SystemException { note: ExceptionNote::new(number), ..exception }
         }
         _ => exception,
     }
@@ -170,7 +170,10 @@ fn explain_maker(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// Returns the exception with a note of the failure of a connection that several calls may share.
 pub(crate) fn noted(exception: SystemException, endpoint: String, what: String) -> SystemException {
     let attempts = vec![Attempt { endpoint, what }];
-    SystemException { note: Note::new(keep(|noted| &mut noted.attempts, attempts)), ..exception }
+    SystemException {
+        note: ExceptionNote::new(keep(|noted| &mut noted.attempts, attempts)),
+        ..exception
+    }
 }
 
 /// Returns the attempts that are noted for an exception.

@@ -10,7 +10,7 @@ mod setup_error;
 pub use failure::{Attempt, Failure};
 pub(crate) use preconnect_error::Cause;
 pub use preconnect_error::PreconnectError;
-pub use raises::{Raise, Raises};
+pub use raises::{Raises, ServantError};
 pub(crate) use resolve_error::MAX_INDIRECTIONS;
 pub use resolve_error::ResolveError;
 pub use setup_error::SetupError;

@@ -34,7 +34,7 @@ impl Raises<SystemException> for SystemException {
 }
 
 /// Error type of one operation on the server side.
-pub trait Raise {
+pub trait ServantError {
     /// Returns the system exception, if the error is one; otherwise [`raise`](Self::raise) is
     /// called.
     fn system(&self) -> Option<SystemException>;
@@ -51,7 +51,7 @@ pub trait Raise {
     }
 }
 
-impl Raise for SystemException {
+impl ServantError for SystemException {
     fn system(&self) -> Option<SystemException> {
         Some(*self)
     }

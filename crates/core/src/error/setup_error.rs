@@ -11,7 +11,7 @@ use super::preconnect_error::PreconnectError;
 use super::raise;
 use crate::interceptor::DuplicateInterceptor;
 use crate::protocol::Mismatch;
-use crate::{Incompatible, SettingError, ThreadpoolError, ThreadpoolId};
+use crate::{IncompatibleOptions, SettingError, ThreadpoolError, ThreadpoolId};
 
 /// Error in the creation of an ORB or in listening.
 ///
@@ -23,7 +23,7 @@ pub enum SetupError {
     /// Invalid protocol, alone or in combination with others.
     Protocol(Mismatch),
     /// Two options that contradict each other.
-    Incompatible(Incompatible),
+    Incompatible(IncompatibleOptions),
     /// Threadpool of the configuration, by its name.
     Threadpool(String, Box<ThreadpoolError>),
     /// Configuration file or personality; the error names position and mistake.

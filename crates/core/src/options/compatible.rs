@@ -11,7 +11,7 @@ use crate::{Concurrency, ReactorChoice};
 /// Pair of options that are valid alone but contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{one} and {other} cannot be combined: {reason}")]
-pub struct Incompatible {
+pub struct IncompatibleOptions {
     /// First setting, as an argument would set it.
     pub one: &'static str,
     /// Second setting, as an argument would set it.
@@ -22,7 +22,7 @@ pub struct Incompatible {
 
 struct CompatibilityRule {
     applies: fn(&Options) -> bool,
-    says: Incompatible,
+    says: IncompatibleOptions,
 }
 
 static RULES: &[CompatibilityRule] = &[
@@ -30,7 +30,7 @@ static RULES: &[CompatibilityRule] = &[
         applies: |options| {
             options.client_connections == ClientConnections::Private && options.offer_bidirectional
         },
-        says: Incompatible {
+        says: IncompatibleOptions {
             one: "-ORBClientConnections private",
             other: "-ORBOfferBiDirectionalGIOP 1",
             reason: "a server that may call back is called over one connection that all threads share, so threads \
@@ -39,7 +39,7 @@ static RULES: &[CompatibilityRule] = &[
     },
     CompatibilityRule {
         applies: |options| options.fragment_size.is_some() && options.max_giop != Version::V1_2,
-        says: Incompatible {
+        says: IncompatibleOptions {
             one: "-ORBFragmentSize",
             other: "-ORBMaxGIOPVersion 1.0 or 1.1",
             reason: "fragments are sent only with GIOP 1.2; omit one of the two settings",
@@ -50,7 +50,7 @@ static RULES: &[CompatibilityRule] = &[
             options.reactor != ReactorChoice::Epoll
                 && options.concurrency == Concurrency::ThreadPerConnection
         },
-        says: Incompatible {
+        says: IncompatibleOptions {
             one: "-ORBReactor busy-poll",
             other: "-ORBConcurrency thread-per-connection",
             reason: "a thread with one connection waits only for this connection and needs no reactor; use busy-poll \
@@ -65,7 +65,7 @@ static RULES: &[CompatibilityRule] = &[
                 // The default may exceed a lower `MaxConnections`. It then has no effect, and is not a conflict.
                 .is_some_and(|each| each > most && each != CONNECTIONS_PER_CLIENT)
         },
-        says: Incompatible {
+        says: IncompatibleOptions {
             one: "-ORBMaxConnectionsPerClient",
             other: "-ORBMaxConnections",
             reason: "one client cannot have more connections than all clients together; raise MaxConnections",
@@ -87,13 +87,13 @@ impl Options {
     ///
     /// # Errors
     /// The first pair of options that contradict each other, and why.
-    pub fn check(&self) -> Result<(), Incompatible> {
+    pub fn check(&self) -> Result<(), IncompatibleOptions> {
         let broken = RULES.iter().find(|rule| (rule.applies)(self));
         broken.map_or(Ok(()), |rule| Err(rule.says))
     }
 }
 
-impl fmt::Debug for Incompatible {
+impl fmt::Debug for IncompatibleOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

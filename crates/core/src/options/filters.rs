@@ -25,14 +25,14 @@ use crate::threads::rt::ThreadpoolId;
 /// much as with [`Serving::Queue`](crate::Serving).
 ///
 /// ```
-/// use oxorb_core::{Arriving, Options, Orb, PoolThread, Serving, Threadpool};
+/// use oxorb_core::{ArrivingRequest, Options, Orb, PoolThread, Serving, Threadpool};
 /// use std::sync::{Arc, OnceLock};
 ///
 /// let alarms = Arc::new(OnceLock::new());
 /// let mut options = Options::default();
 /// options.listen_on("iiop://127.0.0.1:0")?;
 /// let pool = Arc::clone(&alarms);
-/// options.thread_filters.add(move |request: &Arriving<'_>| {
+/// options.thread_filters.add(move |request: &ArrivingRequest<'_>| {
 ///     let urgent = request.operation() == "alarm";
 ///     urgent.then(|| pool.get().copied().map(PoolThread::of))?
 /// });
@@ -44,11 +44,11 @@ use crate::threads::rt::ThreadpoolId;
 /// ```
 pub trait ThreadFilter: Send + Sync {
     /// Returns the thread that serves this request, or `None` to let the next filter decide.
-    fn pick(&self, request: &Arriving<'_>) -> Option<PoolThread>;
+    fn pick(&self, request: &ArrivingRequest<'_>) -> Option<PoolThread>;
 }
 
-impl<F: Fn(&Arriving<'_>) -> Option<PoolThread> + Send + Sync> ThreadFilter for F {
-    fn pick(&self, request: &Arriving<'_>) -> Option<PoolThread> {
+impl<F: Fn(&ArrivingRequest<'_>) -> Option<PoolThread> + Send + Sync> ThreadFilter for F {
+    fn pick(&self, request: &ArrivingRequest<'_>) -> Option<PoolThread> {
         self(request)
     }
 }
@@ -89,7 +89,7 @@ impl ThreadFilters {
         self.0.is_empty()
     }
 
-    pub(crate) fn pick(&self, request: &Arriving<'_>) -> Option<PoolThread> {
+    pub(crate) fn pick(&self, request: &ArrivingRequest<'_>) -> Option<PoolThread> {
         self.0.iter().find_map(|filter| filter.pick(request))
     }
 }
@@ -101,21 +101,21 @@ impl fmt::Debug for ThreadFilters {
 }
 
 /// Request that was read and is not served yet.
-pub struct Arriving<'a> {
+pub struct ArrivingRequest<'a> {
     frame: Frame<'a>,
     request: &'a Request<'a>,
     pub(crate) key: &'a [u8],
     link: Option<Arc<dyn Link>>,
 }
 
-impl<'a> Arriving<'a> {
+impl<'a> ArrivingRequest<'a> {
     pub(crate) fn new(
         frame: Frame<'a>,
         request: &'a Request<'a>,
         key: &'a [u8],
         link: Option<Arc<dyn Link>>,
-    ) -> Arriving<'a> {
-        Arriving { frame, request, key, link }
+    ) -> ArrivingRequest<'a> {
+        ArrivingRequest { frame, request, key, link }
     }
 
     /// Returns the name of the operation, as in IDL. The operations of attribute `x` are `_get_x` and `_set_x`.
@@ -161,9 +161,9 @@ impl<'a> Arriving<'a> {
     }
 }
 
-impl fmt::Debug for Arriving<'_> {
+impl fmt::Debug for ArrivingRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arriving")
+        f.debug_struct("ArrivingRequest")
             .field("operation", &self.operation())
             .field("octets", &self.octets())
             .finish_non_exhaustive()

@@ -22,14 +22,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet};
-use oxorb_giop::Limits;
+use oxorb_giop::MessageLimits;
 use oxorb_object::{Ior, SystemException, Version};
 use oxorb_transport::{
     Access, Endpoint, EndpointError, Multicast, Pages, Properties, Publish, Security,
 };
 
 pub use self::named::{FILE_SETTINGS, SettingError};
-pub use self::peers::{Meaning, PEER_OPTIONS, PeerOption};
+pub use self::peers::{PEER_OPTIONS, PeerOption, PeerOptionMeaning};
 pub use self::settings::{SETTINGS, Setting};
 pub(crate) use self::value::positive;
 use crate::interceptor::access_rules::AccessRules;
@@ -39,10 +39,10 @@ use crate::protocol::Protocols;
 use crate::threads::rt::RealTime;
 pub use class_pacing::ClassPacing;
 pub use collocation::Collocation;
-pub use compatible::Incompatible;
+pub use compatible::IncompatibleOptions;
 pub(crate) use concurrency::CONCURRENCY;
 pub use concurrency::Concurrency;
-pub use filters::{Arriving, PoolThread, ThreadFilter, ThreadFilters};
+pub use filters::{ArrivingRequest, PoolThread, ThreadFilter, ThreadFilters};
 use forwards::ForwardCheck;
 pub use lane_resources::{ArenaFull, CallbackThreads};
 pub use reactor::ReactorChoice;
@@ -257,7 +257,7 @@ pub struct Options {
     /// TRANSIENT (minor `TOO_MANY_UNANSWERED`) and is not run. Each takes some hundred octets.
     pub max_unanswered: usize,
     /// Limits on messages that are received or sent.
-    pub limits: Limits,
+    pub limits: MessageLimits,
     /// Priorities, and their mapping to the scheduler.
     pub realtime: RealTime,
     /// Least urgent level of log lines that are written.
@@ -340,7 +340,7 @@ impl Default for Options {
             max_unanswered: 10_000,
             hold_time: Duration::from_secs(30),
             time_probes: false,
-            limits: Limits::default(),
+            limits: MessageLimits::default(),
             realtime: RealTime::default(),
             log_level: LogLevel::Warn,
             log_file: None,

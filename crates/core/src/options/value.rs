@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet};
 use oxorb_object::Version;
-use oxorb_sys::schedule::Class;
+use oxorb_sys::schedule::SchedulingClass;
 
 use super::ClientConnections;
 use crate::threads::rt::MappingChoice;
@@ -118,11 +118,11 @@ pub(super) fn fragment_size(text: &str) -> Result<Option<usize>, String> {
     }
 }
 
-pub(super) fn scheduling_class(text: &str) -> Result<Class, String> {
+pub(super) fn scheduling_class(text: &str) -> Result<SchedulingClass, String> {
     match text {
-        "SCHED_OTHER" => Ok(Class::Other),
-        "SCHED_FIFO" => Ok(Class::Fifo),
-        "SCHED_RR" => Ok(Class::RoundRobin),
+        "SCHED_OTHER" => Ok(SchedulingClass::Other),
+        "SCHED_FIFO" => Ok(SchedulingClass::Fifo),
+        "SCHED_RR" => Ok(SchedulingClass::RoundRobin),
         _ => Err("expected SCHED_OTHER, SCHED_FIFO or SCHED_RR".to_owned()),
     }
 }

@@ -270,7 +270,7 @@ impl Over {
 
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
 mod tests {
-    use oxorb_sys::thread::Purpose;
+    use oxorb_sys::thread::ThreadPurpose;
     use oxorb_testkit::until;
     use oxorb_transport::Publish;
 
@@ -285,7 +285,8 @@ mod tests {
         let orb = Orb::new(options);
         for _ in 0..2 {
             assert!(matches!(orb.listen(), Err(SetupError::Interfaces(_))));
-            let accepts = || orb.threads().iter().any(|thread| thread.purpose == Purpose::Acceptor);
+            let accepts =
+                || orb.threads().iter().any(|thread| thread.purpose == ThreadPurpose::Acceptor);
             until("no thread waits for clients", || !accepts());
         }
         orb.shutdown(true).unwrap();

@@ -17,7 +17,7 @@ use oxorb_transport::Address;
 
 use super::naming;
 use crate::error::{MAX_INDIRECTIONS, ResolveError, raise};
-use crate::protocol::{ParsedUrl, Profile, Protocol};
+use crate::protocol::{ParsedUrl, Profile, ProtocolStack};
 use crate::reference::{PublishedAddress, interface_repository};
 use crate::{Interface, ObjectRef, Orb, Ref};
 
@@ -182,7 +182,7 @@ impl<'a> PublishedReference<'a> {
     /// Returns the IOR: a profile for the first address of each endpoint, with its other addresses as alternates if
     /// that kind of profile has alternates.
     pub(crate) fn at(&self, addresses: &[PublishedAddress]) -> Ior {
-        let mut profiles: Vec<(&Arc<Protocol>, Profile)> = Vec::new();
+        let mut profiles: Vec<(&Arc<ProtocolStack>, Profile)> = Vec::new();
         for at in addresses {
             match profiles.last_mut() {
                 Some((protocol, last))
@@ -200,7 +200,7 @@ impl<'a> PublishedReference<'a> {
     }
 
     /// Adds the addresses of other protocols to the IIOP profiles, if there is a component for such addresses.
-    fn tell_beside(&self, profiles: &mut [(&Arc<Protocol>, Profile)]) {
+    fn tell_beside(&self, profiles: &mut [(&Arc<ProtocolStack>, Profile)]) {
         let beside = profiles.iter().filter_map(|(protocol, profile)| {
             let address = profile.addresses.first()?;
             Some(protocol.profile().beside(address))
@@ -216,15 +216,15 @@ impl<'a> PublishedReference<'a> {
     }
 
     /// Moves the addresses of other protocols into the IIOP profiles, where that makes their own profiles unnecessary.
-    fn carry_within(profiles: &mut Vec<(&Arc<Protocol>, Profile)>) {
-        let carries = |(protocol, profile): &(&Arc<Protocol>, Profile)| {
+    fn carry_within(profiles: &mut Vec<(&Arc<ProtocolStack>, Profile)>) {
+        let carries = |(protocol, profile): &(&Arc<ProtocolStack>, Profile)| {
             protocol.profile().tag() == profile_tag::INTERNET_IOP
                 && profile.version >= Version::V1_1
         };
         if !profiles.iter().any(carries) {
             return;
         }
-        let mut kinds: Vec<(&Arc<Protocol>, Vec<Address>)> = Vec::new();
+        let mut kinds: Vec<(&Arc<ProtocolStack>, Vec<Address>)> = Vec::new();
         for (protocol, profile) in &*profiles {
             if protocol.profile().within_iiop(&profile.addresses).is_none() {
                 continue;
@@ -246,7 +246,7 @@ impl<'a> PublishedReference<'a> {
     /// Returns the IOR of an object that lanes serve: for each protocol a profile with the first of its addresses, the
     /// other addresses of the same lane as alternates and, if `told`, all addresses with the priorities of their lanes.
     pub(crate) fn at_lanes(&self, addresses: &[(PublishedAddress, Priority)], told: bool) -> Ior {
-        let mut profiles: Vec<(&Arc<Protocol>, Profile)> = Vec::new();
+        let mut profiles: Vec<(&Arc<ProtocolStack>, Profile)> = Vec::new();
         for (first, priority) in addresses {
             let protocol = &first.protocol;
             if profiles.iter().any(|(known, _)| Arc::ptr_eq(known, protocol)) {
@@ -284,7 +284,7 @@ impl<'a> PublishedReference<'a> {
     /// Writes the profiles. If clients had to verify the server's identity at every address, they would have no address
     /// to fall back to, and the reference would be useless once the directory of a socket is gone or the host has
     /// restarted. Such a reference is written without these identities.
-    fn ior(&self, profiles: &[(&Arc<Protocol>, Profile)]) -> Ior {
+    fn ior(&self, profiles: &[(&Arc<ProtocolStack>, Profile)]) -> Ior {
         let is_bare = |address: &Address| address.verified().is_none();
         let mut addresses = profiles.iter().flat_map(|(_, profile)| &profile.addresses);
         let some_bare = addresses.any(is_bare);

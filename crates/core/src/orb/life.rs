@@ -11,7 +11,7 @@ use crate::error::raise;
 use crate::server;
 use crate::threads::sync::atomic::Ordering;
 use crate::threads::within::{self, within_request};
-use crate::threads::{Busy, clock};
+use crate::threads::{MainThreadQueueFull, clock};
 
 /// Longest time that an orderly end waits for running requests.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
@@ -56,11 +56,15 @@ impl Orb {
     /// Queues a job for the main thread. Jobs that still wait at the end of the ORB are dropped.
     ///
     /// # Errors
-    /// [`Busy`] if `most` jobs wait already, or the ORB has ended.
-    pub fn run_on_main(&self, job: Box<dyn FnOnce() + Send>, most: usize) -> Result<(), Busy> {
+    /// [`MainThreadQueueFull`] if `most` jobs wait already, or the ORB has ended.
+    pub fn run_on_main(
+        &self,
+        job: Box<dyn FnOnce() + Send>,
+        most: usize,
+    ) -> Result<(), MainThreadQueueFull> {
         let ended = self.inner.ended.lock();
         if *ended {
-            return Err(Busy);
+            return Err(MainThreadQueueFull);
         }
         self.inner.main.push(job, most)?;
         self.inner.end.notify_all();
@@ -97,8 +101,8 @@ impl Orb {
     /// running requests finish and sends their replies, sends clients CloseConnection, and closes everything.
     ///
     /// With `wait_for_completion` the call blocks until that is done (at most 30 s for requests that do not end, or are
-    /// not [answered](crate::Later)), and raises `BAD_INV_ORDER` within a request, which would wait for itself. Without
-    /// it, [`run`](Orb::run) completes the end of the ORB.
+    /// not [answered](crate::ResponseHandler)), and raises `BAD_INV_ORDER` within a request, which would wait for
+    /// itself. Without it, [`run`](Orb::run) completes the end of the ORB.
     pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
         if wait_for_completion && within_request() {
             return Err(raise::WOULD_DEADLOCK);

@@ -3,7 +3,7 @@
 use oxorb_cdr::{Decode as _, Decoder, Encoder, Result as CdrResult};
 use oxorb_object::SystemException;
 
-use crate::reference::{Op, UserException};
+use crate::reference::{Op, OperationError};
 use crate::{Failure, Interface, ObjectRef, decode_ref};
 
 /// Maximum number of contexts at which resolution is continued.
@@ -114,7 +114,7 @@ impl From<SystemException> for NamingError {
     }
 }
 
-impl UserException for NamingError {
+impl OperationError for NamingError {
     fn read(id: &str, d: &mut Decoder<'_>) -> Option<CdrResult<Self>> {
         match id {
             "IDL:omg.org/CosNaming/NamingContext/NotFound:1.0" => Some(not_found(d)),

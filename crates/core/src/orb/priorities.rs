@@ -5,7 +5,7 @@ use oxorb_rt::Priority;
 
 use crate::error::raise;
 use crate::threads::rt;
-use crate::{Orb, Raised};
+use crate::{Orb, RaisedPriority};
 
 impl Orb {
     /// Returns the CORBA priority of the calling thread, if it was given one (`RTCORBA::Current::the_priority`, which
@@ -78,7 +78,7 @@ impl Orb {
     /// # Errors
     /// Those of [`set_thread_priority`](Self::set_thread_priority).
     #[inline]
-    pub fn raise_thread(&self, priority: Priority) -> Result<Raised, SystemException> {
+    pub fn raise_thread(&self, priority: Priority) -> Result<RaisedPriority, SystemException> {
         self.raise_thread_as(priority, None)
     }
 
@@ -93,7 +93,7 @@ impl Orb {
         &self,
         priority: Priority,
         scheduled_as: Option<Priority>,
-    ) -> Result<Raised, SystemException> {
+    ) -> Result<RaisedPriority, SystemException> {
         self.shared().priorities().raise(priority, scheduled_as)
     }
 }

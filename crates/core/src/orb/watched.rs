@@ -2,7 +2,7 @@
 
 use std::io;
 
-use oxorb_sys::thread::{Listed, Purpose};
+use oxorb_sys::thread::{OrbThread, ThreadPurpose};
 
 use crate::{ConnectionEvent, ConnectionStatistics, Incident, LogLevel, Orb};
 
@@ -109,7 +109,7 @@ impl Orb {
     /// # orb.shutdown(true)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn threads(&self) -> Vec<Listed> {
+    pub fn threads(&self) -> Vec<OrbThread> {
         self.thread_factory().registry().threads()
     }
 
@@ -120,7 +120,7 @@ impl Orb {
     #[doc(hidden)]
     pub fn start_thread(
         &self,
-        purpose: Purpose,
+        purpose: ThreadPurpose,
         name: &str,
         work: impl FnOnce() + Send + 'static,
     ) -> io::Result<()> {

@@ -11,7 +11,9 @@ pub struct PolicyType(pub u32);
 /// Kind of client policy, as a type.
 ///
 /// Values convert to and from [`AnyPolicy`], which lists and untyped code use.
-pub trait Policy: Copy + fmt::Debug + PartialEq + Into<AnyPolicy> + Send + Sync + 'static {
+pub trait ClientPolicy:
+    Copy + fmt::Debug + PartialEq + Into<AnyPolicy> + Send + Sync + 'static
+{
     /// Number in the specification, or in the range of the ORB that has the policy.
     const TYPE: PolicyType;
     /// Name in the specification.
@@ -48,7 +50,7 @@ macro_rules! policies {
         }
 
         $(
-            impl Policy for $kind {
+            impl ClientPolicy for $kind {
                 const TYPE: PolicyType = PolicyType($number);
                 const NAME: &'static str = $name;
 

@@ -14,7 +14,7 @@
 //! Without overrides a call pays two loads and an access to a thread-local variable; with overrides it copies the ORB's
 //! resolved policies to its stack and applies the others on top. Neither allocates nor locks.
 //!
-//! A new policy is a type that implements [`Policy`], a variant of [`AnyPolicy`], and a field of `Effective`.
+//! A new policy is a type that implements [`ClientPolicy`], a variant of [`AnyPolicy`], and a field of `Effective`.
 
 mod any;
 mod connections;
@@ -29,7 +29,7 @@ mod reconcile;
 mod set;
 pub(crate) mod time;
 
-pub use any::{AnyPolicy, Policy, PolicyType};
+pub use any::{AnyPolicy, ClientPolicy, PolicyType};
 pub use connections::{
     Bandwidth, BufferPreallocation, FragmentSize, LargePayloads, ProtocolFallback, QueueLimit,
     SecureOnly,

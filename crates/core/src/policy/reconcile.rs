@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use oxorb_object::components::{Component, tag};
+use oxorb_object::components::{DecodedComponent, tag};
 use oxorb_object::{
     PriorityBands, PriorityModelPolicy, Protocol, RtPolicyValue, policy_type, range_value,
 };
@@ -11,8 +11,8 @@ use oxorb_object::{
 use crate::protocol::Profile;
 
 use super::{
-    ClientProtocol, Effective, Policy as _, PolicyType, PriorityBandedConnection, RealTimePolicies,
-    RequestPriority,
+    ClientPolicy as _, ClientProtocol, Effective, PolicyType, PriorityBandedConnection,
+    RealTimePolicies, RequestPriority,
 };
 
 /// Published policies of one profile that concern callers.
@@ -29,7 +29,8 @@ impl PublishedPolicies {
     pub(crate) fn of(profile: &Profile) -> PublishedPolicies {
         let mut published = PublishedPolicies::default();
         let component = profile.component(tag::POLICIES);
-        let Some(Ok(Component::Policies(policies))) = component.map(|found| found.decode()) else {
+        let Some(Ok(DecodedComponent::Policies(policies))) = component.map(|found| found.decode())
+        else {
             return published;
         };
         for (kind, value) in policies {

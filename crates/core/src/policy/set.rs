@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::connections::MAX_PREALLOCATION;
-use super::{AnyPolicy, Policy, PolicyType};
+use super::{AnyPolicy, ClientPolicy, PolicyType};
 use crate::options::MIN_FRAGMENT;
 
 /// Set of policies, at most one of each kind (`CORBA::PolicyList`). Allocates when the first is
@@ -57,7 +57,7 @@ impl PolicySet {
     }
 
     /// Returns the policy of a kind.
-    pub fn find<P: Policy>(&self) -> Option<P> {
+    pub fn find<P: ClientPolicy>(&self) -> Option<P> {
         self.0.iter().find_map(P::from_any)
     }
 
@@ -161,7 +161,7 @@ impl<P: Into<AnyPolicy>> FromIterator<P> for PolicySet {
     }
 }
 
-impl<P: Policy> From<P> for PolicySet {
+impl<P: ClientPolicy> From<P> for PolicySet {
     fn from(policy: P) -> PolicySet {
         PolicySet::new().with(policy)
     }

@@ -1,6 +1,6 @@
 //! Protocols: messagings over transports, and the profiles that publish them.
 //!
-//! A [`Protocol`] joins three independent values: a transport, which moves octets; a messaging,
+//! A [`ProtocolStack`] joins three independent values: a transport, which moves octets; a messaging,
 //! which encodes requests and replies; and a [`ProfileKind`], which encodes addresses in
 //! references. The [`Protocols`] of an ORB are its only list of protocols. It is read when text is
 //! parsed, when endpoints are opened, and when references are parsed or created, but never for a
@@ -23,31 +23,31 @@ use oxorb_transport::{Facts, Transport};
 
 pub use self::iiop::Iiop;
 pub use self::placed::Placed;
-pub use self::profile::{LocatedAddress, Profile, ProfileKind, Within};
+pub use self::profile::{ComponentAddresses, LocatedAddress, Profile, ProfileKind};
 pub use self::table::Protocols;
 pub(crate) use self::url::ParsedUrl;
 
 /// Messaging over a transport, with the profile that publishes it to clients.
 ///
 /// ```
-/// use oxorb_core::protocol::{Protocol, Protocols};
+/// use oxorb_core::protocol::{ProtocolStack, Protocols};
 /// use oxorb_transport::mem::Memory;
 ///
 /// let mut protocols = Protocols::default(); // IIOP
-/// protocols.add(Protocol::memory(Memory::new()))?;
+/// protocols.add(ProtocolStack::memory(Memory::new()))?;
 /// let endpoints = protocols.parse("iiop://:2809;mem://bank").unwrap();
 /// assert_eq!(endpoints[1].to_string(), "mem://bank");
-/// assert!(protocols.add(Protocol::memory(Memory::new())).is_err(), "there is one of this name");
+/// assert!(protocols.add(ProtocolStack::memory(Memory::new())).is_err(), "there is one of this name");
 /// # Ok::<(), oxorb_core::protocol::Mismatch>(())
 /// ```
-pub struct Protocol {
+pub struct ProtocolStack {
     name: Cow<'static, str>,
     profile: Arc<dyn ProfileKind>,
     messaging: Option<&'static dyn Messaging>,
     transport: Arc<dyn Transport>,
 }
 
-impl Protocol {
+impl ProtocolStack {
     /// Joins a messaging (`None` for GIOP) with a transport, under the name that endpoints begin
     /// with.
     ///
@@ -58,7 +58,7 @@ impl Protocol {
         profile: impl ProfileKind + 'static,
         messaging: Option<&'static dyn Messaging>,
         transport: Arc<dyn Transport>,
-    ) -> Result<Protocol, Mismatch> {
+    ) -> Result<ProtocolStack, Mismatch> {
         let name = name.into();
         let problem = match is_name(&name) {
             false => Some(Cow::Borrowed(NOT_A_NAME)),
@@ -67,7 +67,7 @@ impl Protocol {
         if let Some(problem) = problem {
             return Err(Mismatch { name, problem });
         }
-        Ok(Protocol { name, profile: Arc::new(profile), messaging, transport })
+        Ok(ProtocolStack { name, profile: Arc::new(profile), messaging, transport })
     }
 
     /// Joins GIOP with a transport that may lose messages. Messages that are not lost must arrive complete and exactly
@@ -80,23 +80,23 @@ impl Protocol {
         name: impl Into<Cow<'static, str>>,
         profile: impl ProfileKind + 'static,
         transport: Arc<dyn Transport>,
-    ) -> Result<Protocol, Mismatch> {
+    ) -> Result<ProtocolStack, Mismatch> {
         let name = name.into();
         if !is_name(&name) {
             let problem = Cow::Borrowed(NOT_A_NAME);
             return Err(Mismatch { name, problem });
         }
-        Ok(Protocol { name, profile: Arc::new(profile), messaging: None, transport })
+        Ok(ProtocolStack { name, profile: Arc::new(profile), messaging: None, transport })
     }
 
     /// Returns GIOP over TCP.
-    pub fn iiop() -> Protocol {
-        Protocol::iiop_over(Arc::new(Tcp))
+    pub fn iiop() -> ProtocolStack {
+        ProtocolStack::iiop_over(Arc::new(Tcp))
     }
 
     /// Returns GIOP with IIOP's profile over a transport with TCP addresses.
-    pub(crate) fn iiop_over(transport: Arc<dyn Transport>) -> Protocol {
-        Protocol {
+    pub(crate) fn iiop_over(transport: Arc<dyn Transport>) -> ProtocolStack {
+        ProtocolStack {
             name: Cow::Borrowed("iiop"),
             profile: Arc::new(Iiop),
             messaging: None,
@@ -106,8 +106,8 @@ impl Protocol {
 
     /// Returns GIOP over memory, under the name `mem`: for ORBs of one process that share
     /// `network`.
-    pub fn memory(network: Memory) -> Protocol {
-        Protocol {
+    pub fn memory(network: Memory) -> ProtocolStack {
+        ProtocolStack {
             name: Cow::Borrowed("mem"),
             profile: Arc::new(Placed::MEMORY),
             messaging: None,
@@ -136,9 +136,9 @@ impl Protocol {
     }
 }
 
-impl fmt::Debug for Protocol {
+impl fmt::Debug for ProtocolStack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Protocol({} over {})", self.name, self.transport.scheme())
+        write!(f, "ProtocolStack({} over {})", self.name, self.transport.scheme())
     }
 }
 

@@ -73,9 +73,9 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
 
     /// Returns the addresses that an IIOP profile publishes in its components. Calls prefer them to the addresses of
     /// the profile, if the transport is [ready](oxorb_transport::Transport::ready).
-    fn found_within(&self, profile: &TaggedProfile) -> Within {
+    fn found_within(&self, profile: &TaggedProfile) -> ComponentAddresses {
         let _ = profile;
-        Within::default()
+        ComponentAddresses::default()
     }
 
     /// Reports whether a lane's address in a profile of this kind is on this host. Calls prefer such addresses to the
@@ -98,7 +98,7 @@ pub trait ProfileKind: Send + Sync + fmt::Debug {
 
 /// Addresses that an IIOP profile publishes in its components.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Within {
+pub struct ComponentAddresses {
     /// Each address with the priority of its lane, or -1.
     pub addresses: Vec<(Address, i16)>,
     /// Whether the server refuses requests at the profile's own addresses.

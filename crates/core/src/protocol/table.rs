@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use oxorb_transport::{Address, Endpoint, EndpointError, Notation, Part};
 
-use super::{Mismatch, Protocol};
+use super::{Mismatch, ProtocolStack};
 
 /// Protocols of an ORB, in the order of its preference. An ORB without configured endpoints listens
 /// with the first; by default the table contains IIOP alone.
 #[derive(Clone, Debug)]
-pub struct Protocols(Vec<Arc<Protocol>>);
+pub struct Protocols(Vec<Arc<ProtocolStack>>);
 
 impl Default for Protocols {
     fn default() -> Self {
-        Protocols(vec![Arc::new(Protocol::iiop())])
+        Protocols(vec![Arc::new(ProtocolStack::iiop())])
     }
 }
 
@@ -23,7 +23,7 @@ impl Protocols {
     ///
     /// # Errors
     /// [`Mismatch`] if two protocols are indistinguishable, or there is none.
-    pub fn of(all: impl IntoIterator<Item = Protocol>) -> Result<Protocols, Mismatch> {
+    pub fn of(all: impl IntoIterator<Item = ProtocolStack>) -> Result<Protocols, Mismatch> {
         let mut table = Protocols(Vec::new());
         for protocol in all {
             table.add(protocol)?;
@@ -42,7 +42,7 @@ impl Protocols {
     /// # Errors
     /// [`Mismatch`] if a protocol of the table has the same name or the same profile tag, so that
     /// clients could not distinguish them.
-    pub fn add(&mut self, protocol: Protocol) -> Result<(), Mismatch> {
+    pub fn add(&mut self, protocol: ProtocolStack) -> Result<(), Mismatch> {
         for known in &self.0 {
             let tag = known.profile().tag();
             let problem = if known.name() == protocol.name() {
@@ -61,28 +61,28 @@ impl Protocols {
     }
 
     /// Returns an iterator over all protocols.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Protocol>> {
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<ProtocolStack>> {
         self.0.iter()
     }
 
     /// Returns the protocol that an ORB listens with by default.
-    pub(crate) fn first(&self) -> &Arc<Protocol> {
+    pub(crate) fn first(&self) -> &Arc<ProtocolStack> {
         &self.0[0]
     }
 
     /// Returns the protocol of a name.
-    pub fn named(&self, name: &str) -> Option<&Arc<Protocol>> {
+    pub fn named(&self, name: &str) -> Option<&Arc<ProtocolStack>> {
         self.iter().find(|protocol| protocol.name() == name)
     }
 
     /// Returns the protocol whose profiles have a tag.
-    pub fn tagged(&self, tag: u32) -> Option<&Arc<Protocol>> {
+    pub fn tagged(&self, tag: u32) -> Option<&Arc<ProtocolStack>> {
         self.iter().find(|protocol| protocol.profile().tag() == tag)
     }
 
     /// Returns the protocol with a keyword in `corbaloc:` URLs, compared without case.
-    pub fn located(&self, word: &str) -> Option<&Arc<Protocol>> {
-        let is_it = |protocol: &&Arc<Protocol>| {
+    pub fn located(&self, word: &str) -> Option<&Arc<ProtocolStack>> {
+        let is_it = |protocol: &&Arc<ProtocolStack>| {
             let profile = protocol.profile();
             let others = profile.other_urls().iter().copied();
             let mut words = others.chain([profile.url()]);
@@ -92,8 +92,8 @@ impl Protocols {
     }
 
     /// Returns the GIOP protocol for an address.
-    pub(crate) fn giop_to(&self, address: &Address) -> Option<&Arc<Protocol>> {
-        let is_it = |protocol: &&Arc<Protocol>| {
+    pub(crate) fn giop_to(&self, address: &Address) -> Option<&Arc<ProtocolStack>> {
+        let is_it = |protocol: &&Arc<ProtocolStack>| {
             protocol.messaging().is_none()
                 && protocol.transport().scheme().as_str() == address.scheme()
         };
@@ -175,7 +175,7 @@ impl Protocols {
 }
 
 fn read(
-    protocol: &Protocol,
+    protocol: &ProtocolStack,
     notation: Notation,
     text: Part<'_>,
 ) -> Result<Vec<Endpoint>, EndpointError> {
@@ -203,7 +203,7 @@ mod tests {
 
     fn both() -> Protocols {
         let mut table = Protocols::default();
-        table.add(Protocol::memory(Memory::new())).unwrap();
+        table.add(ProtocolStack::memory(Memory::new())).unwrap();
         table
     }
 
@@ -257,13 +257,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_apart_is_refused() {
-        let error = both().add(Protocol::iiop()).unwrap_err();
+        let error = both().add(ProtocolStack::iiop()).unwrap_err();
         let text = error.to_string();
         assert_eq!(text, "the protocol \"iiop\" cannot be added: a protocol with this name exists");
-        let again = Protocol::new("iiop2", super::super::Iiop, None, Arc::new(Memory::new()));
+        let again = ProtocolStack::new("iiop2", super::super::Iiop, None, Arc::new(Memory::new()));
         let error = both().add(again.unwrap()).unwrap_err();
         assert!(error.problem.contains("0x0, as those of \"iiop\""), "{error}");
-        let named = Protocol::new("I I", super::super::Iiop, None, Arc::new(Memory::new()));
+        let named = ProtocolStack::new("I I", super::super::Iiop, None, Arc::new(Memory::new()));
         assert!(named.unwrap_err().problem.contains("characters"));
         assert!(Protocols::of([]).is_err());
     }

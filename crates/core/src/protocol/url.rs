@@ -127,12 +127,12 @@ pub(super) fn version(text: &str) -> Result<(Version, &str), &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::Protocol;
+    use crate::protocol::ProtocolStack;
     use oxorb_transport::mem::Memory;
 
     fn read(text: &str) -> Result<ParsedUrl, ReferenceError> {
         let mut table = Protocols::default();
-        table.add(Protocol::memory(Memory::new())).unwrap();
+        table.add(ProtocolStack::memory(Memory::new())).unwrap();
         table.read_url(text)
     }
 
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn urls_are_written_as_they_are_read() {
         let mut table = Protocols::default();
-        table.add(Protocol::memory(Memory::new())).unwrap();
+        table.add(ProtocolStack::memory(Memory::new())).unwrap();
         for text in [
             "corbaloc:mem:1.2@bank,iiop:1.1@h:5/a%20b",
             "corbaloc:iiop:1.2@[fe80::1%25eth0]:5,mem:1.0@bank/NameService",

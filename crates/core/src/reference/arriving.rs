@@ -2,9 +2,9 @@
 
 use super::interface::Interface;
 use super::op::{SLOTTED_KEY, SLOTTED_KEY_LEN};
-use crate::options::Arriving;
+use crate::options::ArrivingRequest;
 
-impl Arriving<'_> {
+impl ArrivingRequest<'_> {
     /// Reports whether the request is for this object of this ORB.
     pub fn is_for(&self, object: &impl Interface) -> bool {
         let key = match self.key.split_last_chunk::<2>() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use oxorb_cdr::{Decoder, Encode, Encoder, Nilable, Result as CdrResult, Room, TypeCode, Typed};
 use oxorb_object::SystemException;
 
-use crate::policy::{AnyPolicy, InvalidPolicies, Policy, SetOverrideType};
+use crate::policy::{AnyPolicy, ClientPolicy, InvalidPolicies, SetOverrideType};
 use crate::{ConfinedServant, Failure, Ref, Servant, reference};
 
 /// Typed object reference. The IDL compiler implements it for each `...Ref`; import it (`use oxorb::Interface as _;`)
@@ -78,7 +78,7 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
 
     /// Returns a reference to the object under a policy; see [`Ref::with`].
     #[must_use]
-    fn with(&self, policy: impl Policy) -> Self {
+    fn with(&self, policy: impl ClientPolicy) -> Self {
         Self::from_ref(Interface::reference(self).with(policy))
     }
 

@@ -20,7 +20,7 @@ pub use context::{Context, decode_context, encode_context};
 pub use interface::{ConfinedBy, Interface, ObjectRef, ServedBy, decode_ref, encode_ref};
 pub(crate) use nearness::Nearness;
 pub(crate) use op::Args;
-pub use op::{NO_SLOT, Op, Operation, SLOTTED_KEY, SLOTTED_KEY_LEN, UserException};
+pub use op::{NO_SLOT, Op, Operation, OperationError, SLOTTED_KEY, SLOTTED_KEY_LEN};
 pub use operations::Operations;
 pub(crate) use own_address::{LaneOf, OwnAddress};
 pub use passes::{Passes, text_passes};
@@ -42,7 +42,7 @@ use crate::Orb;
 use crate::client::{Binding, Owner};
 use crate::error::raise;
 use crate::policy::{
-    AnyPolicy, ClientProtocol, Effective, InvalidPolicies, Policy, PolicySet, PolicyType,
+    AnyPolicy, ClientPolicy, ClientProtocol, Effective, InvalidPolicies, PolicySet, PolicyType,
     ProtocolList, RelativeRoundtripTimeout, Resolved, SetOverrideType,
 };
 use crate::threads::sync::atomic::{AtomicBool, Ordering};
@@ -175,7 +175,7 @@ impl Ref {
     /// # Ok::<(), oxorb_core::ResolveError>(())
     /// ```
     #[must_use]
-    pub fn with(&self, policy: impl Policy) -> Ref {
+    pub fn with(&self, policy: impl ClientPolicy) -> Ref {
         let mut changed = self.clone();
         match policy.into() {
             AnyPolicy::RelativeRoundtripTimeout(limit) => changed.timeout = limit.into(),
@@ -226,7 +226,7 @@ impl Ref {
 
     /// Returns the client-side policy of this thread's calls through this reference: that of the reference, else of the
     /// thread, else of the ORB (`_get_client_policy`). `None` if there is none.
-    pub fn client_policy<P: Policy>(&self) -> Option<P> {
+    pub fn client_policy<P: ClientPolicy>(&self) -> Option<P> {
         P::from_any(&self.policies().find(P::TYPE)?)
     }
 
@@ -236,7 +236,7 @@ impl Ref {
     ///
     /// # Errors
     /// INV_POLICY if the policies of client and server are irreconcilable; the error of an unusable reference.
-    pub fn policy<P: Policy>(&self) -> Result<Option<P>, SystemException> {
+    pub fn policy<P: ClientPolicy>(&self) -> Result<Option<P>, SystemException> {
         let route = self.route()?;
         let policies = self.policies();
         let first = route.profiles.first();

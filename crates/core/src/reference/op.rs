@@ -82,14 +82,14 @@ impl From<&Op> for Operation<'static> {
 ///
 /// The IDL compiler generates one enum per operation with a `raises` clause; the error type of all
 /// other operations is [`SystemException`].
-pub trait UserException: Sized + From<SystemException> {
+pub trait OperationError: Sized + From<SystemException> {
     /// Decodes the members of the exception `id`, whose id is already read.
     ///
     /// Returns `None` if the operation does not declare the exception; the call then raises `UNKNOWN`.
     fn read(id: &str, members: &mut Decoder<'_>) -> Option<CdrResult<Self>>;
 }
 
-impl UserException for SystemException {
+impl OperationError for SystemException {
     fn read(_: &str, _: &mut Decoder<'_>) -> Option<CdrResult<Self>> {
         None
     }

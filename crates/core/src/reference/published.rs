@@ -8,14 +8,14 @@ use oxorb_transport::{Address, Endpoint, Publish, Security, SecurityError};
 
 use crate::error::SetupError;
 use crate::options::Options;
-use crate::protocol::Protocol;
+use crate::protocol::ProtocolStack;
 use crate::shared::Shared;
 use crate::{Incident, SettingError};
 
 /// Address published in references.
 #[derive(Debug, Clone)]
 pub(crate) struct PublishedAddress {
-    pub(crate) protocol: Arc<Protocol>,
+    pub(crate) protocol: Arc<ProtocolStack>,
     pub(crate) address: Address,
     pub(crate) version: Version,
 }
@@ -29,7 +29,10 @@ impl PartialEq for PublishedAddress {
 
 impl Options {
     /// Returns the protocol spoken at an endpoint.
-    pub(crate) fn protocol_at(&self, endpoint: &Endpoint) -> Result<&Arc<Protocol>, SetupError> {
+    pub(crate) fn protocol_at(
+        &self,
+        endpoint: &Endpoint,
+    ) -> Result<&Arc<ProtocolStack>, SetupError> {
         let protocols = &self.protocols;
         let protocol = protocols.named(&endpoint.protocol).ok_or_else(|| {
             let known: Vec<_> = protocols.iter().map(|protocol| protocol.name()).collect();

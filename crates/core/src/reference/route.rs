@@ -5,7 +5,7 @@ use std::sync::Arc;
 use oxorb_cdr::ByteOrder;
 use oxorb_giop::{Form, TargetAddress, Wire};
 use oxorb_object::code_sets;
-use oxorb_object::components::{Component, orb_type, tag as component_tag};
+use oxorb_object::components::{DecodedComponent, orb_type, tag as component_tag};
 use oxorb_object::{
     CodeSetComponentInfo, CodeSetContext, Ior, SystemException, TaggedProfile, Version,
 };
@@ -15,7 +15,7 @@ use super::own_address::{LaneOf, OwnAddress};
 use crate::client::{Peer, Selection};
 use crate::error::raise;
 use crate::policy::PublishedPolicies;
-use crate::protocol::{Profile, Protocol};
+use crate::protocol::{Profile, ProtocolStack};
 use crate::scheduler::Scheduled;
 use crate::shared::Shared;
 use crate::threads::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
@@ -109,7 +109,7 @@ impl Route {
     pub(crate) fn parse(
         shared: &Shared,
         own: impl Fn(&Address, &[u8]) -> OwnAddress,
-        peer: impl Fn(&Arc<Protocol>, &Address, Option<CodeSetContext>) -> Arc<Peer>,
+        peer: impl Fn(&Arc<ProtocolStack>, &Address, Option<CodeSetContext>) -> Arc<Peer>,
         ior: &Ior,
     ) -> Result<Route, SystemException> {
         let options = &*shared.options;
@@ -138,7 +138,7 @@ impl Route {
             let published = PublishedPolicies::of(&profile);
             let made_by = profile.component(component_tag::ORB_TYPE);
             let made_by = match made_by.and_then(|component| component.decode().ok()) {
-                Some(Component::OrbType(orb)) => Some(orb),
+                Some(DecodedComponent::OrbType(orb)) => Some(orb),
                 _ => None,
             };
             let key: Box<[u8]> = profile.key.as_slice().into();
@@ -292,12 +292,12 @@ impl RouteProfile {
 /// host, its protocol's rank.
 fn addresses<'p>(
     options: &'p Options,
-    protocol: &'p Arc<Protocol>,
+    protocol: &'p Arc<ProtocolStack>,
     tagged: &TaggedProfile,
     profile: &Profile,
-) -> Vec<(&'p Arc<Protocol>, Address, i16, Option<usize>)> {
+) -> Vec<(&'p Arc<ProtocolStack>, Address, i16, Option<usize>)> {
     let (mut within, mut required) = (Vec::new(), options.secure_only);
-    let is_secure = |protocol: &Protocol| protocol.transport().is_secure();
+    let is_secure = |protocol: &ProtocolStack| protocol.transport().is_secure();
     for other in options.protocols.iter().filter(|it| !options.secure_only || is_secure(it)) {
         let found = other.profile().found_within(tagged);
         if found.addresses.is_empty() || other.transport().ready().is_err() {
@@ -307,7 +307,7 @@ fn addresses<'p>(
         let found = found.addresses.into_iter();
         within.extend(found.map(|(address, priority)| (other, address, priority, None)));
     }
-    let is_used = |protocol: &Protocol| !required || is_secure(protocol);
+    let is_used = |protocol: &ProtocolStack| !required || is_secure(protocol);
     if !profile.lanes.is_empty() || within.iter().any(|(_, _, priority, _)| *priority != NO_LANE) {
         let mut all = options.protocols.iter();
         let place = all.position(|it| Arc::ptr_eq(it, protocol) && it.messaging().is_none());
@@ -347,7 +347,7 @@ fn negotiate(
     let published =
         profile.component(component_tag::CODE_SETS).and_then(|component| component.decode().ok());
     match published {
-        Some(Component::CodeSets(theirs)) => {
+        Some(DecodedComponent::CodeSets(theirs)) => {
             let ours = CodeSetComponentInfo::native_to(options.native_chars);
             let mut chosen = code_sets::negotiate_as(&ours, Some(&theirs))?;
             if options.prefer_utf8 && theirs.for_char_data.conversion.contains(&code_sets::UTF_8) {

@@ -1,8 +1,8 @@
 //! Abstract interfaces, whose instances are objects or values.
 
 use oxorb_cdr::{
-    Decode, Decoder, Encode, Encoder, Inherits, Link, Result as CdrResult, TypeCode, Typed, Value,
-    Valuetype,
+    Decode, Decoder, Encode, Encoder, Inherits, Result as CdrResult, TypeCode, Typed, Value,
+    ValueLink, Valuetype,
 };
 
 use crate::{Interface, decode_ref, encode_ref};
@@ -56,7 +56,7 @@ impl<'de, I: Interface + Valuetype> Decode<'de> for Abstract<I> {
     fn decode(d: &mut Decoder<'de>) -> CdrResult<Self> {
         Ok(match d.boolean()? {
             true => decode_ref(d)?.map_or(Abstract::Nil, Abstract::Object),
-            false => Link::decode(d)?.get().map_or(Abstract::Nil, Abstract::Value),
+            false => ValueLink::decode(d)?.get().map_or(Abstract::Nil, Abstract::Value),
         })
     }
 }

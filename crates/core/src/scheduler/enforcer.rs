@@ -6,7 +6,7 @@ use std::time::Duration;
 use oxorb_object::{CommunicationClass, Qos};
 use oxorb_rt::{Mapping, NativePriority, NativeRange, Priority, PriorityMapping as _};
 use oxorb_sched::table;
-use oxorb_sys::schedule::Class;
+use oxorb_sys::schedule::SchedulingClass;
 
 use super::measure::{Graph, Measured};
 use super::{CallsBetween, Measurement, RunTimeScheduler, Scheduled};
@@ -114,7 +114,7 @@ impl Enforcer {
 /// still sent, mapped from the range of SCHED_FIFO.
 fn corba(native: i32, scheduling: &Scheduling) -> Option<Priority> {
     let native = NativePriority(i16::try_from(native).ok()?);
-    let fifo = Class::Fifo.priorities();
+    let fifo = SchedulingClass::Fifo.priorities();
     match scheduling.is_real_time() {
         true => scheduling.corba(native),
         false => Mapping::Linear(NativeRange::new(*fifo.start() as i16, *fifo.end() as i16))

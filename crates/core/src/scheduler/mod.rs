@@ -25,7 +25,7 @@ mod thread;
 pub(crate) use enforcer::Enforcer;
 pub use measure::{CallsBetween, Measurement};
 pub use object::Measurements;
-pub use plan::{Modules, RunTimeScheduler};
+pub use plan::{ModuleSettings, RunTimeScheduler};
 pub use running::Running;
 pub use scheduled::Scheduled;
 pub(crate) use thread::arrived_at;

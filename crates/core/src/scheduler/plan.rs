@@ -1,6 +1,6 @@
 //! Settings of the run-time scheduler.
 
-use oxorb_rt::dispatch::Storage;
+use oxorb_rt::dispatch::QueueStorage;
 use oxorb_sched::DispatchTable;
 use oxorb_sched::queue::Missed;
 
@@ -34,7 +34,7 @@ pub struct RunTimeScheduler {
     /// defaults apply if a queue of the table has several operations; otherwise there are no modules, and requests run
     /// in the thread that read them, at the priority of their operation. The reading thread must be more urgent than
     /// the modules, such as one of a lane.
-    pub modules: Option<Modules>,
+    pub modules: Option<ModuleSettings>,
     /// Whether response and processor time of every request are measured and compared with the table. It costs each
     /// request two system calls and four readings of a clock.
     pub measure: bool,
@@ -43,12 +43,12 @@ pub struct RunTimeScheduler {
 /// Settings of the dispatching modules of an ORB.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Modules {
+pub struct ModuleSettings {
     /// Maximum number of requests that wait in each queue; a further one raises TRANSIENT (minor `REQUESTS_BUFFERED`).
     /// Default 64.
     pub capacity: usize,
     /// Data structure of the queues.
-    pub storage: Storage,
+    pub storage: QueueStorage,
     /// Treatment of requests that can no longer meet their deadline; a dropped one raises TIMEOUT (minor
     /// `DISPATCHED_LATE`).
     pub missed: Missed,
@@ -73,11 +73,11 @@ impl RunTimeScheduler {
     }
 }
 
-impl Default for Modules {
+impl Default for ModuleSettings {
     fn default() -> Self {
-        Modules {
+        ModuleSettings {
             capacity: 64,
-            storage: Storage::default(),
+            storage: QueueStorage::default(),
             missed: Missed::default(),
             threads: 1,
             cpu: None,

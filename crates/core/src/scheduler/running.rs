@@ -10,12 +10,12 @@ use oxorb_sys::clock::thread_cpu;
 use super::thread::{ARRIVED, CURRENT, WITHIN};
 use super::{Enforcer, Scheduled};
 use crate::threads::clock;
-use crate::{Incident, Orb, Raised, Upcall};
+use crate::{Incident, Orb, RaisedPriority, Upcall};
 
 /// Guard of a request that runs under the rules of its row. Not `Send`.
 #[must_use = "the priority goes with it"]
 pub struct Running {
-    raised: Option<Raised>,
+    raised: Option<RaisedPriority>,
     before: Option<(usize, u16)>,
     meter: Option<RequestReadings>,
 }

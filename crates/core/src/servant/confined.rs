@@ -157,7 +157,7 @@ impl Confined {
         upcall.serve_elsewhere(
             until,
             raise::NO_SERVING_THREAD,
-            |job| lane.run(job, most).map_err(|_| crate::Busy),
+            |job| lane.run(job, most).map_err(|_| crate::MainThreadQueueFull),
             |upcall| match upcall.orb().adapter() {
                 Some(adapter) => adapter.dispatch(upcall),
                 None => upcall.fail(raise::NO_ADAPTER),

@@ -7,7 +7,7 @@ use std::time::Instant;
 use oxorb_object::SystemException;
 
 use crate::threads::{ThreadJob, clock};
-use crate::{Busy, Outcome, Upcall};
+use crate::{MainThreadQueueFull, Outcome, Upcall};
 
 /// Progress of a request that was handed to another thread.
 const WAITING: u8 = 0;
@@ -23,7 +23,7 @@ impl Upcall<'_> {
         self,
         until: Instant,
         refused: SystemException,
-        post: impl FnOnce(ThreadJob) -> Result<(), Busy>,
+        post: impl FnOnce(ThreadJob) -> Result<(), MainThreadQueueFull>,
         serve: impl FnOnce(Upcall<'_>) -> Outcome + Send + 'static,
     ) -> Outcome {
         let request = self.detach();

@@ -19,7 +19,7 @@ use crate::server::{self, CameOver, Sink};
 
 /// Answer that is held back, as returned by [`Upcall::hold`].
 #[must_use = "the client waits for the answer"]
-pub struct Held<'r> {
+pub struct HeldReply<'r> {
     pub(crate) orb: &'r Orb,
     pub(crate) sink: &'r mut Sink,
     pub(crate) id: u32,
@@ -30,7 +30,7 @@ pub struct Held<'r> {
     pub(crate) answer: Result<CollocatedReply, Box<dyn Any + Send>>,
 }
 
-impl Held<'_> {
+impl HeldReply<'_> {
     /// Sends the answer; one that comes [later](Upcall::later) is sent when it arrives. Resumes the panic of a servant
     /// that panicked, which the client sees as UNKNOWN.
     pub fn send(self) -> Outcome {
@@ -64,7 +64,7 @@ impl Held<'_> {
 }
 
 /// Copy of a request that another thread may serve, as returned by [`Upcall::detach`].
-pub struct Detached {
+pub struct DetachedRequest {
     pub(crate) header: Header,
     pub(crate) context: Option<Arc<FrameContext>>,
     pub(crate) message: Vec<u8>,
@@ -79,7 +79,7 @@ pub struct Detached {
     pub(crate) came_over: CameOver,
 }
 
-/// Answer to a [`Detached`] request, or the mailbox through which the answer will come.
+/// Answer to a [`DetachedRequest`], or the mailbox through which the answer will come.
 pub struct DetachedReply(CollocatedReply);
 
 impl DetachedReply {
@@ -92,15 +92,15 @@ impl DetachedReply {
     }
 }
 
-impl Detached {
+impl DetachedRequest {
     /// Reads the octets of a complete request, for example a recorded one.
     ///
     /// # Errors
     /// The octets are not a request with an object key.
-    pub fn parse(message: Vec<u8>, dialect: Dialect) -> Result<Detached, Violation> {
+    pub fn parse(message: Vec<u8>, dialect: Dialect) -> Result<DetachedRequest, Violation> {
         let frame = Frame::parse(&message)?;
         Request::parse(&frame)?.target.object_key()?;
-        Ok(Detached {
+        Ok(DetachedRequest {
             header: frame.header,
             context: None,
             message,
@@ -154,8 +154,8 @@ impl Detached {
 
 impl<'r> Upcall<'r> {
     /// Serves the request and holds the answer back, so that the caller can act before it is sent. Copies the answer. A
-    /// panic of the servant is resumed by [`Held::send`].
-    pub fn hold(self, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> Held<'r> {
+    /// panic of the servant is resumed by [`HeldReply::send`].
+    pub fn hold(self, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> HeldReply<'r> {
         let mut memory = Sink::kept_back(self.sink.came_over());
         let expects_reply = self.expects_reply();
         let Upcall { arrived, sink, flow, slot } = self;
@@ -164,7 +164,7 @@ impl<'r> Upcall<'r> {
         let served = panic::catch_unwind(AssertUnwindSafe(|| {
             let _ = serve(inner);
         }));
-        Held {
+        HeldReply {
             orb: arrived.orb,
             sink,
             id: arrived.request.id,
@@ -180,10 +180,10 @@ impl<'r> Upcall<'r> {
     ///
     /// If arguments were [left where they lie](Self::args_in_place) and taken from there, the copy lacks them, and
     /// serving it raises BAD_INV_ORDER, minor `ARGUMENTS_TAKEN`.
-    pub fn detach(&self) -> Detached {
+    pub fn detach(&self) -> DetachedRequest {
         let frame = self.arrived.frame;
         let lacks = frame.gap.is_some_and(Gap::was_taken);
-        Detached {
+        DetachedRequest {
             header: frame.header,
             context: frame.context.cloned(),
             message: frame.to_whole(),

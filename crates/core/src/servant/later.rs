@@ -10,7 +10,7 @@ use oxorb_object::SystemException;
 
 use super::terms::Times;
 use super::upcall::{Arrived, Outcome, Upcall};
-use crate::error::{Raise, raise};
+use crate::error::{ServantError, raise};
 use crate::interceptor::ServerFlow;
 use crate::orb::Unanswered;
 use crate::server::{self, DeferredReply, Sink, Values};
@@ -31,10 +31,10 @@ use crate::{Orb, Ref};
 /// ```
 /// use std::sync::mpsc::Sender;
 ///
-/// use oxorb_core::{Later, Outcome, Servant, Upcall};
+/// use oxorb_core::{Outcome, ResponseHandler, Servant, Upcall};
 ///
 /// /// `interface Oven { long long bake(in long long minutes); };`, where other threads do the baking.
-/// struct Oven(Sender<(i64, Later)>);
+/// struct Oven(Sender<(i64, ResponseHandler)>);
 ///
 /// impl Servant for Oven {
 ///     fn repository_id(&self) -> &str {
@@ -50,7 +50,7 @@ use crate::{Orb, Ref};
 ///     }
 /// }
 ///
-/// fn done(later: Later, loaves: i64) {
+/// fn done(later: ResponseHandler, loaves: i64) {
 ///     later.reply(|e| {
 ///         e.longlong(loaves);
 ///         Ok(())
@@ -58,7 +58,7 @@ use crate::{Orb, Ref};
 /// }
 /// ```
 #[must_use = "the client waits for the answer"]
-pub struct Later {
+pub struct ResponseHandler {
     orb: Orb,
     header: Header,
     context: Option<Arc<FrameContext>>,
@@ -87,7 +87,7 @@ impl Upcall<'_> {
     ///
     /// Copies the header of the request: allocates, and takes the locks of the ORB's list of connections and of this
     /// connection. After the first such request, all replies over the connection take its lock.
-    pub fn later(self, keep: impl FnOnce(Later)) -> Outcome {
+    pub fn later(self, keep: impl FnOnce(ResponseHandler)) -> Outcome {
         let Arrived { orb, frame, request, dialect, times, .. } = *self.arrived;
         let Some(unanswered) = orb.keep_unanswered() else {
             return self.fail(raise::TOO_MANY_UNANSWERED);
@@ -113,7 +113,7 @@ impl Upcall<'_> {
             },
         };
         self.sink.set_ends_later();
-        keep(Later {
+        keep(ResponseHandler {
             orb: orb.clone(),
             header: frame.header,
             context: frame.context.cloned(),
@@ -131,7 +131,7 @@ impl Upcall<'_> {
     }
 }
 
-impl Later {
+impl ResponseHandler {
     /// Returns the ORB that serves the request.
     pub fn orb(&self) -> &Orb {
         &self.orb
@@ -160,7 +160,7 @@ impl Later {
     }
 
     /// Answers with an exception of the servant.
-    pub fn raise<X: Raise>(mut self, exception: &X) {
+    pub fn raise<X: ServantError>(mut self, exception: &X) {
         self.answer(|upcall| upcall.raise(exception));
     }
 
@@ -216,7 +216,7 @@ impl Later {
     }
 }
 
-impl Drop for Later {
+impl Drop for ResponseHandler {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.answer(|upcall| upcall.fail(raise::SERVANT_PANICKED));
@@ -233,9 +233,9 @@ impl Drop for Later {
 #[derive(Debug, Clone, Copy)]
 pub struct Amh<T>(pub T);
 
-impl fmt::Debug for Later {
+impl fmt::Debug for ResponseHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Later")
+        f.debug_struct("ResponseHandler")
             .field("expects_reply", &self.expects_reply())
             .field("deadline", &self.deadline())
             .finish_non_exhaustive()

@@ -14,14 +14,14 @@ use oxorb_transport::{LARGE, PeerId};
 use super::arena::LentArena;
 use super::terms::Times;
 use crate::Options;
-use crate::error::{Raise, raise};
+use crate::error::{ServantError, raise};
 use crate::interceptor::{Entered, Interrupt, Sending, ServerFlow, Target, Verdict, View};
 use crate::monitoring::metrics::Ending;
 use crate::policy::LargePayloads;
 use crate::probe::{self, Stage};
 use crate::reference::NO_SLOT;
 use crate::server::Sink;
-use crate::{Answered, Operations, Orb, Ref, Servant, ThreadpoolId};
+use crate::{Operations, Orb, RawReply, Ref, Servant, ThreadpoolId};
 
 /// Request on its way to a servant, which must answer it.
 ///
@@ -365,7 +365,7 @@ impl<'r> Upcall<'r> {
     }
 
     /// Answers with an exception of the servant.
-    pub fn raise<X: Raise>(self, exception: &X) -> Outcome {
+    pub fn raise<X: ServantError>(self, exception: &X) -> Outcome {
         match exception.system() {
             Some(system) => self.fail(system),
             None => {
@@ -417,13 +417,13 @@ impl<'r> Upcall<'r> {
     )]
     pub fn pass_on<'a>(
         mut self,
-        answered: Answered<'a>,
+        answered: RawReply<'a>,
         relax: impl FnOnce(Relayed<'a>) -> Relayed<'a>,
         passing: impl FnOnce(),
-    ) -> Result<Outcome, (Upcall<'r>, Answered<'a>)> {
+    ) -> Result<Outcome, (Upcall<'r>, RawReply<'a>)> {
         let (status, d) = match &answered {
-            Answered::Results(d) => (ReplyStatus::NO_EXCEPTION, d),
-            Answered::Exception(d) => (ReplyStatus::USER_EXCEPTION, d),
+            RawReply::Results(d) => (ReplyStatus::NO_EXCEPTION, d),
+            RawReply::Exception(d) => (ReplyStatus::USER_EXCEPTION, d),
         };
         let values = match Relayed::rest(&mut d.clone()).map(relax) {
             Ok(values) if self.is_alike(status, &values) => values,

@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use oxorb_giop::Wire;
 use oxorb_object::Version;
-use oxorb_sys::thread::{Places, Purpose};
-use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Refused as NotLetIn, Transport};
+use oxorb_sys::thread::{Places, ThreadPurpose};
+use oxorb_transport::{
+    Acceptor, Endpoint, Link, ListenError, RefusedConnection as NotLetIn, Transport,
+};
 
 use super::Sink;
 use super::lane::Lane;
@@ -15,7 +17,7 @@ use super::listener::{Listener, Listeners, OpenError, Setup};
 use super::per_connection;
 use super::reception::Reception;
 use super::registry::{AdmittedConnection, Refused};
-use crate::protocol::Protocol;
+use crate::protocol::ProtocolStack;
 use crate::threads::sync::{atomic::Ordering, thread};
 use crate::{Incident, Orb, SetupError};
 
@@ -50,7 +52,7 @@ impl Listeners {
             let acceptor = acceptor.map_err(OpenError::Listen)?;
             Ok((Arc::clone(protocol), Arc::from(acceptor)))
         };
-        let acceptors: Vec<(Arc<Protocol>, Arc<dyn Acceptor>)> =
+        let acceptors: Vec<(Arc<ProtocolStack>, Arc<dyn Acceptor>)> =
             endpoints.iter().map(open).collect::<Result<_, _>>()?;
         let lane = lane().map_err(OpenError::Threads)?;
         if let Some(lane) = &lane {
@@ -71,8 +73,8 @@ impl Listeners {
                 let setup = Arc::clone(&self.setup);
                 let wire = Wire::of(protocol.messaging(), Version::V1_0); // any version understands the oldest
                 let builder = match &lane {
-                    Some(lane) => lane.builder(orb.shared(), Purpose::Acceptor, ACCEPTOR),
-                    None => orb.shared().threads.builder(Purpose::Acceptor, ACCEPTOR, None),
+                    Some(lane) => lane.builder(orb.shared(), ThreadPurpose::Acceptor, ACCEPTOR),
+                    None => orb.shared().threads.builder(ThreadPurpose::Acceptor, ACCEPTOR, None),
                 };
                 let places = Arc::default();
                 let place = Places::add(&places, acceptor.endpoint().to_string());
@@ -280,7 +282,8 @@ mod tests {
         };
         let opened = orb.server().listeners.open(&orb, &endpoints, lane);
         assert!(matches!(opened, Err(OpenError::Setup(SetupError::ShutDown))));
-        let accepts = || orb.threads().iter().any(|thread| thread.purpose == Purpose::Acceptor);
+        let accepts =
+            || orb.threads().iter().any(|thread| thread.purpose == ThreadPurpose::Acceptor);
         until("no thread waits for clients", || !accepts());
         orb.shutdown(true).unwrap();
     }

@@ -28,7 +28,7 @@ use super::modules::{DispatchingModules, Due};
 use super::serve::serving;
 use super::serving_context::ServingContext;
 use super::session::{Caller, SessionStep, is_stream};
-use crate::Arriving;
+use crate::ArrivingRequest;
 use crate::Incident;
 use crate::Orb;
 use crate::Serving;
@@ -110,7 +110,9 @@ fn assigned<'o>(
     }
     let picked = match orb.options().thread_filters.is_empty() {
         true => None,
-        false => pick(orb, &Arriving::new(frame, &request, key, Some(Arc::clone(caller.link))))?,
+        false => {
+            pick(orb, &ArrivingRequest::new(frame, &request, key, Some(Arc::clone(caller.link))))?
+        }
     };
     if picked.is_none()
         && let Some(modules) = orb.modules()
@@ -198,7 +200,7 @@ fn demoted(
 }
 
 /// Returns the lane that an application's filter chooses; `None` if no filter chooses one.
-fn pick(orb: &Orb, request: &Arriving<'_>) -> Result<Option<Arc<Lane>>, SystemException> {
+fn pick(orb: &Orb, request: &ArrivingRequest<'_>) -> Result<Option<Arc<Lane>>, SystemException> {
     match orb.options().thread_filters.pick(request) {
         None => Ok(None),
         Some(picked) => match orb.pools().lane(picked) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_rt::Priority;
 use oxorb_sys::poll::Token;
-use oxorb_sys::thread::{Places, Purpose};
+use oxorb_sys::thread::{Places, ThreadPurpose};
 use oxorb_transport::{Link, Properties};
 
 use super::assigned::LaneWork;
@@ -218,7 +218,7 @@ impl Lane {
     pub(super) fn builder(
         &self,
         shared: &Shared,
-        purpose: Purpose,
+        purpose: ThreadPurpose,
         name: &str,
     ) -> attributed::Builder {
         let threads = &shared.threads;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_sys::poll::Token;
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 use oxorb_transport::Link;
 
 use super::connection::Connection;
@@ -96,8 +96,8 @@ impl Lane {
         work: impl FnOnce(&Arc<Lane>, &Orb) + Send + 'static,
     ) -> io::Result<()> {
         let purpose = match self.plan.pool {
-            0 => Purpose::Worker,
-            _ => Purpose::Lane,
+            0 => ThreadPurpose::Worker,
+            _ => ThreadPurpose::Lane,
         };
         let mut builder = self.builder(orb.shared(), purpose, &self.plan.name);
         if let Some(octets) = self.plan.stack_size {
@@ -352,7 +352,7 @@ mod tests {
 
     use super::super::assigned::{LaneWork, PING};
     use super::*;
-    use crate::{Arriving, Options, PoolThread};
+    use crate::{ArrivingRequest, Options, PoolThread};
 
     /// Returns a connection, and the client's end of it.
     fn open(orb: &Orb) -> (Connection, MemLink) {
@@ -375,7 +375,7 @@ mod tests {
             let known = Arc::<OnceLock<Orb>>::default();
             let filter = {
                 let known = Arc::clone(&known);
-                move |_: &Arriving<'_>| -> Option<PoolThread> {
+                move |_: &ArrivingRequest<'_>| -> Option<PoolThread> {
                     known.get().unwrap().shutdown(false).unwrap();
                     panic!("as it should")
                 }

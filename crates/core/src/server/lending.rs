@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use oxorb_giop::{Header, MessageType};
 use oxorb_sys::poll::Token;
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 
 use super::assigned::LaneWork;
 use super::connection::{Ahead, Connection};
@@ -103,7 +103,7 @@ impl Lane {
         };
         connection.armed = false;
         self.disarm(&connection.link, id);
-        let builder = self.builder(orb.shared(), Purpose::Takeover, "oxorb-stand-in");
+        let builder = self.builder(orb.shared(), ThreadPurpose::Takeover, "oxorb-stand-in");
         let owner = ConnectionOwner::Lane(Arc::clone(self));
         let started =
             takeover_thread::start(builder, orb, owner, connection, takeover_thread::give_room);

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use oxorb_giop::Request;
 use oxorb_object::{Qos, SystemException};
 use oxorb_rt::Priority;
-use oxorb_rt::dispatch::{Counts, Module, Plan, Threads};
+use oxorb_rt::dispatch::{DispatchingModule, ModuleCounts, ModulePlan, ModuleThreads};
 use oxorb_sched::queue::{Full, Taken, Timing};
 use oxorb_sys::schedule::Reservation;
 
@@ -29,13 +29,13 @@ use crate::error::raise;
 use crate::scheduler::{Enforcer, arrived_at};
 use crate::shared::Shared;
 use crate::threads::clock::monotonic_nanoseconds;
-use crate::{Incident, Modules, Orb};
+use crate::{Incident, ModuleSettings, Orb};
 
 /// All dispatching modules of one ORB.
 pub(crate) struct DispatchingModules {
     enforcer: Arc<Enforcer>,
     /// Modules, the most urgent first.
-    modules: Vec<Module<ModuleRequest>>,
+    modules: Vec<DispatchingModule<ModuleRequest>>,
     backlog: Backlog,
     admission: bool,
 }
@@ -82,7 +82,7 @@ impl DispatchingModules {
         };
         let needed = || {
             let table = &enforcer.plan.table;
-            table.needs_queues().then(Modules::default)
+            table.needs_queues().then(ModuleSettings::default)
         };
         let Some(plan) = enforcer.plan.modules.or_else(needed) else {
             return Ok(None);
@@ -91,7 +91,7 @@ impl DispatchingModules {
         let backlog: Backlog = queues.iter().map(|_| AtomicU64::new(0)).collect();
         let mut modules = Vec::with_capacity(queues.len());
         for (level, queue) in queues.iter().enumerate() {
-            let mut module = Plan::new(format!("oxorb-disp-{level}"), queue.dispatching);
+            let mut module = ModulePlan::new(format!("oxorb-disp-{level}"), queue.dispatching);
             module.missed = plan.missed;
             module.storage = plan.storage;
             module.capacity = plan.capacity;
@@ -101,8 +101,8 @@ impl DispatchingModules {
             module.listed = Some(Arc::clone(shared.threads.registry()));
             let priority = enforcer.thread_priority(queue.os_priority, &shared.scheduling);
             module.scheduling = match plan.reserve {
-                true => Threads::Reserved(reservation(enforcer, level)?),
-                false => Threads::At(shared.scheduling.declared(priority)),
+                true => ModuleThreads::Reserved(reservation(enforcer, level)?),
+                false => ModuleThreads::At(shared.scheduling.declared(priority)),
             };
             let worker = ModuleWorker {
                 enforcer: Arc::clone(enforcer),
@@ -110,7 +110,7 @@ impl DispatchingModules {
                 level,
                 priority,
             };
-            modules.push(Module::start(module, move |taken| worker.run(taken))?);
+            modules.push(DispatchingModule::start(module, move |taken| worker.run(taken))?);
         }
         Ok(Some(DispatchingModules {
             enforcer: Arc::clone(enforcer),
@@ -180,8 +180,8 @@ impl DispatchingModules {
     }
 
     /// Returns the counts of each module, the most urgent first.
-    pub(crate) fn counts(&self) -> Vec<Counts> {
-        self.modules.iter().map(Module::counts).collect()
+    pub(crate) fn counts(&self) -> Vec<ModuleCounts> {
+        self.modules.iter().map(DispatchingModule::counts).collect()
     }
 
     /// Ends the threads after their running requests; queued requests are rejected with TRANSIENT.

@@ -4,7 +4,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use oxorb_sys::thread::{Places, Purpose};
+use oxorb_sys::thread::{Places, ThreadPurpose};
 use oxorb_transport::Link;
 
 use super::connection::Connection;
@@ -50,7 +50,7 @@ fn spawn(orb: &Orb, connection: Connection) -> std::io::Result<()> {
     let orb = orb.clone();
     let threads = Arc::clone(&orb.shared().threads);
     threads
-        .spawn(Purpose::Connection, NAME, None, move || {
+        .spawn(ThreadPurpose::Connection, NAME, None, move || {
             begin(&orb, &ConnectionOwner::Thread(None), connection);
         })
         .map(drop)
@@ -61,7 +61,7 @@ pub(super) fn start_follower(orb: &Orb) -> std::io::Result<()> {
     let orb = orb.clone();
     let threads = Arc::clone(&orb.shared().threads);
     threads
-        .spawn(Purpose::Connection, NAME, None, move || {
+        .spawn(ThreadPurpose::Connection, NAME, None, move || {
             follow(&orb, &ConnectionOwner::Thread(None));
         })
         .map(drop)

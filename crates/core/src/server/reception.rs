@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use oxorb_giop::{FirstMessage, Wire};
 use oxorb_rt::Priority;
 use oxorb_sys::poll::Token;
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 use oxorb_transport::{Endpoint, Link, PeerId};
 
 use super::accept::{admit, serve, turn_away};
@@ -114,7 +114,7 @@ impl Reception {
         reception.urgent.set_depth(URGENT_AT_ONCE * STEP);
         let (orb, receiving) = (orb.clone(), Arc::clone(&reception));
         let threads = Arc::clone(&orb.shared().threads);
-        threads.spawn(Purpose::Acceptor, NAME, None, move || receiving.work(&orb))?;
+        threads.spawn(ThreadPurpose::Acceptor, NAME, None, move || receiving.work(&orb))?;
         Ok(reception)
     }
 

@@ -111,7 +111,7 @@ impl Lane {
         }
     }
 
-    pub(super) fn raise(&self, shared: &Shared) -> Option<crate::Raised> {
+    pub(super) fn raise(&self, shared: &Shared) -> Option<crate::RaisedPriority> {
         shared.priorities().raise(self.plan.priority?, None).ok()
     }
 

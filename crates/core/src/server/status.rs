@@ -8,7 +8,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use oxorb_giop::{Inbox, Limits, Reading, Wire};
+use oxorb_giop::{Inbox, MessageLimits, Reading, Wire};
 use oxorb_object::Version;
 use oxorb_transport::Link;
 
@@ -217,7 +217,7 @@ impl Status {
     }
 
     /// Returns an empty inbox for further messages.
-    pub(super) fn inbox(&self, limits: &Limits) -> Inbox {
+    pub(super) fn inbox(&self, limits: &MessageLimits) -> Inbox {
         Inbox::new(limits).continuing(self.reading.get())
     }
 

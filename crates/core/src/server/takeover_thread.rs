@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 use oxorb_transport::Link;
 
 use super::connection::Connection;
@@ -180,7 +180,7 @@ impl ServingContext {
             lane.disarm(&served.link, served.id);
         }
         let owner = served.owner.clone();
-        let (purpose, name) = (Purpose::Takeover, "oxorb-stand-in");
+        let (purpose, name) = (ThreadPurpose::Takeover, "oxorb-stand-in");
         let builder = match &owner {
             ConnectionOwner::Thread(None) => orb.shared().threads.builder(purpose, name, None),
             ConnectionOwner::Thread(Some(lane)) | ConnectionOwner::Lane(lane) => {

@@ -22,7 +22,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 
 use super::connection::{Connection, ConnectionShared};
 use super::connection_owner::ConnectionOwner;
@@ -84,8 +84,8 @@ fn start(orb: &Orb, lane: Option<&Arc<Lane>>) {
 fn spawn(orb: &Orb, takeover: &Takeover, lane: Option<&Arc<Lane>>) -> io::Result<()> {
     takeover.prepare()?;
     let builder = match lane {
-        Some(lane) => lane.builder(orb.shared(), Purpose::Takeover, NAME),
-        None => orb.shared().threads.builder(Purpose::Takeover, NAME, None),
+        Some(lane) => lane.builder(orb.shared(), ThreadPurpose::Takeover, NAME),
+        None => orb.shared().threads.builder(ThreadPurpose::Takeover, NAME, None),
     };
     let (orb, lane) = (orb.clone(), lane.cloned());
     let work = move || {

@@ -20,7 +20,7 @@ pub(crate) struct MainThread(Mutex<VecDeque<ThreadJob>>);
 
 /// Error of a full queue of the main thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Busy;
+pub struct MainThreadQueueFull;
 
 thread_local! {
     /// Address of the [`MainThread`] that the calling thread serves; 0 for none.
@@ -31,10 +31,10 @@ thread_local! {
 pub(crate) struct AsMain(usize);
 
 impl MainThread {
-    pub(crate) fn push(&self, job: ThreadJob, most: usize) -> Result<(), Busy> {
+    pub(crate) fn push(&self, job: ThreadJob, most: usize) -> Result<(), MainThreadQueueFull> {
         let mut jobs = self.0.lock();
         if jobs.len() >= most {
-            return Err(Busy);
+            return Err(MainThreadQueueFull);
         }
         jobs.push_back(job);
         Ok(())

@@ -12,15 +12,15 @@ pub(crate) mod within;
 
 pub(crate) use by_priority::{ByPriority, Ends};
 pub(crate) use confinement::{Confines, at_end, lane_of_this_thread};
-pub use main_thread::Busy;
+pub use main_thread::MainThreadQueueFull;
 pub(crate) use main_thread::{MainThread, TakesJobs, ThreadJob};
 
 use std::io;
 use std::sync::Arc;
 
 use oxorb_rt::Priority;
-use oxorb_sys::schedule::Schedule;
-use oxorb_sys::thread::{Purpose, Registry, allowed_cpus};
+use oxorb_sys::schedule::ThreadPriority;
+use oxorb_sys::thread::{ThreadPurpose, ThreadRegistry, allowed_cpus};
 
 use self::rt::Scheduling;
 use self::sync::attributed::{Builder, Thread};
@@ -29,7 +29,7 @@ use self::sync::attributed::{Builder, Thread};
 ///
 /// Class, priority and processors are set explicitly, so that nothing depends on the starting thread.
 pub(crate) struct Threads {
-    registry: Arc<Registry>,
+    registry: Arc<ThreadRegistry>,
     scheduling: Arc<Scheduling>,
     /// Processors of the thread that created the ORB.
     cpus: Vec<usize>,
@@ -44,7 +44,7 @@ impl Threads {
         })
     }
 
-    pub(crate) fn registry(&self) -> &Arc<Registry> {
+    pub(crate) fn registry(&self) -> &Arc<ThreadRegistry> {
         &self.registry
     }
 
@@ -60,7 +60,7 @@ impl Threads {
     /// Returns a builder of a thread with the native priority of `priority`; `None` for the lowest of the ORB's class.
     pub(crate) fn builder(
         &self,
-        purpose: Purpose,
+        purpose: ThreadPurpose,
         name: impl Into<String>,
         priority: Option<Priority>,
     ) -> Builder {
@@ -70,9 +70,9 @@ impl Threads {
     /// Returns a builder of a thread with an explicit class and priority.
     pub(crate) fn builder_at(
         &self,
-        purpose: Purpose,
+        purpose: ThreadPurpose,
         name: impl Into<String>,
-        schedule: Schedule,
+        schedule: ThreadPriority,
     ) -> Builder {
         Builder::new(name).cpus(&self.cpus).schedule(schedule).listed(&self.registry, purpose)
     }
@@ -81,7 +81,7 @@ impl Threads {
     /// lowest native one of the ORB's class.
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
-        purpose: Purpose,
+        purpose: ThreadPurpose,
         name: impl Into<String>,
         priority: Option<Priority>,
         work: impl FnOnce() -> T + Send + 'static,

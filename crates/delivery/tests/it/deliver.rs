@@ -464,7 +464,10 @@ fn a_drain_delivers_what_waits_and_takes_no_more() {
         assert_eq!(first.0.dropped(), [(Cause::Detached, 0)]);
         assert!(!dispatcher.shut_down(LONG));
         assert_eq!(second.0.dropped(), [(Cause::Shutdown, 1)]);
-        assert!(matches!(dispatcher.connect_pull(Qos::default()), Err(ConnectError::ShutDown)));
+        assert!(matches!(
+            dispatcher.connect_pull(Qos::default()),
+            Err(OutletConnectError::ShutDown)
+        ));
         assert!(dispatcher.counts().is_balanced() && dispatcher.counts().offered == 103);
     }
 }

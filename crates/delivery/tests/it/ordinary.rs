@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use oxorb_delivery::{Class, Monotonic, Schedule, Timers};
+use oxorb_delivery::{Monotonic, SchedulingClass, ThreadPriority, Timers};
 use oxorb_sys::schedule;
 use oxorb_testkit::require_realtime;
 
@@ -14,7 +14,7 @@ fn timers_of_an_urgent_thread_run_in_sched_other() {
     if !require_realtime() {
         return;
     }
-    let urgent = Schedule { class: Class::Fifo, priority: 3 };
+    let urgent = ThreadPriority { class: SchedulingClass::Fifo, priority: 3 };
     let seen = std::thread::spawn(move || {
         schedule::set_current(urgent).unwrap();
         let (tell, told) = mpsc::channel();
@@ -27,5 +27,5 @@ fn timers_of_an_urgent_thread_run_in_sched_other() {
         timer.at(0);
         told.recv_timeout(LONG).unwrap()
     });
-    assert_eq!(seen.join().unwrap(), Schedule::default());
+    assert_eq!(seen.join().unwrap(), ThreadPriority::default());
 }

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use oxorb_cdr::{DynamicError, Reason, TypeRef};
+use oxorb_cdr::{DynamicError, DynamicErrorKind, TypeRef};
 
 /// Error of an operation of a [`DynAny`](super::DynAny).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,9 +42,9 @@ impl From<DynamicError> for DynAnyError {
         match error.reason {
             // The value is of the right type, but it exceeds the bounds of the type or cannot be
             // marshalled.
-            Reason::Cdr(_) | Reason::WrongLength { .. } | Reason::TooLarge => {
-                Self::InvalidValue(what)
-            }
+            DynamicErrorKind::Cdr(_)
+            | DynamicErrorKind::WrongLength { .. }
+            | DynamicErrorKind::TooLarge => Self::InvalidValue(what),
             _ => Self::TypeMismatch(what),
         }
     }

@@ -51,7 +51,7 @@ mod value;
 
 use std::borrow::Cow;
 
-use oxorb_cdr::{Any, Dynamic, Reason, Shape, TcKind, TypeCode};
+use oxorb_cdr::{Any, Dynamic, DynamicErrorKind, Shape, TcKind, TypeCode};
 
 use arrange::arrange;
 pub use error::DynAnyError;
@@ -322,7 +322,8 @@ impl<'v> DynAny<'v> {
             // Accept an indirection here. Only the complete value shows whether its target precedes this position, and
             // `to_any` checks that.
             Err(error)
-                if error.reason == Reason::NoSuchValue && !matches!(self.place, Place::Own(_)) => {}
+                if error.reason == DynamicErrorKind::NoSuchValue
+                    && !matches!(self.place, Place::Own(_)) => {}
             checked => checked?,
         }
         arrange(self.ty.as_ref(), &mut value);

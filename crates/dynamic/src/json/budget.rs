@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use oxorb_cdr::Limits;
+use oxorb_cdr::DecoderLimits;
 use serde::ser::Error;
 
 /// Charge for the punctuation around a name or a value.
@@ -18,12 +18,12 @@ pub(super) struct Text {
 
 impl Default for Text {
     fn default() -> Self {
-        Text::of(&Limits::default())
+        Text::of(&DecoderLimits::default())
     }
 }
 
 impl Text {
-    pub(super) fn of(limits: &Limits) -> Self {
+    pub(super) fn of(limits: &DecoderLimits) -> Self {
         let limit = limits.max_text as usize;
         let left = Rc::new(Cell::new(limit));
         Text { left, limit }

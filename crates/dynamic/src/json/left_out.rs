@@ -1,6 +1,6 @@
 //! Members omitted from JSON.
 
-use oxorb_cdr::{Dynamic, Field, MemberRef, Reason, Shape, TypeCode, TypeRef};
+use oxorb_cdr::{Dynamic, DynamicErrorKind, Field, MemberRef, Shape, TypeCode, TypeRef};
 use serde_json::Value;
 
 use super::{JsonError, Reader};
@@ -66,7 +66,7 @@ impl Reader<'_> {
         if !matches!(ty.shape(), Shape::Struct | Shape::Except) {
             let value =
                 Dynamic::default_for(&ty.to_type_code()).map_err(|error| match error.reason {
-                    Reason::TooLarge => too_large(),
+                    DynamicErrorKind::TooLarge => too_large(),
                     _ => JsonError::new(error.to_string()),
                 })?;
             self.filled += parts(&value);

@@ -25,7 +25,7 @@ mod write;
 
 use std::fmt;
 
-use oxorb_cdr::{Limits, Printable, TypeCode};
+use oxorb_cdr::{DecoderLimits, Printable, TypeCode};
 use oxorb_object::{Ior, Url, parse_reference};
 
 pub use left_out::LeftOut;
@@ -45,8 +45,8 @@ pub trait Names {
     }
 
     /// Returns the limits of text written with these names.
-    fn limits(&self) -> Limits {
-        Limits::default()
+    fn limits(&self) -> DecoderLimits {
+        DecoderLimits::default()
     }
 
     /// Returns the interpretation of an omitted member of the struct, exception, union or valuetype

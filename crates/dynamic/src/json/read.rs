@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use oxorb_cdr::{
-    Any, Decimal, Dynamic, Field, RawProfile, RawReference, Reason, Selected, Shape, TcKind,
-    TypeCode, TypeRef, ValueKey,
+    Any, Decimal, Dynamic, DynamicErrorKind, Field, RawProfile, RawReference, Selected, Shape,
+    TcKind, TypeCode, TypeRef, ValueKey,
 };
 use serde_json::{Map, Number, Value};
 
@@ -48,13 +48,13 @@ impl<'n> Reader<'n> {
         // `check` also finds exceeded bounds, and characters that no code set contains.
         match value.check(ty) {
             // The target is in an earlier value, or the reader would have rejected the indirection.
-            Err(error) if error.reason == Reason::NoSuchValue => Ok(value),
+            Err(error) if error.reason == DynamicErrorKind::NoSuchValue => Ok(value),
             Err(error) => Err(JsonError {
                 path: error.path,
                 what: match error.reason {
                     // Omit the position in the error, because JSON has no octets to which it could
                     // refer.
-                    Reason::Cdr(error) => error.kind.to_string(),
+                    DynamicErrorKind::Cdr(error) => error.kind.to_string(),
                     other => other.to_string(),
                 },
             }),

@@ -15,7 +15,7 @@ use super::{JsonError, Names, Plain};
 
 /// Serialisable form of a type. Each component type is described once: further occurrences are
 /// `{"kind": "recursive", "id": ...}`. Fails for text of more than
-/// [`Limits::max_text`](oxorb_cdr::Limits::max_text) octets.
+/// [`DecoderLimits::max_text`](oxorb_cdr::DecoderLimits::max_text) octets.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonType<'t>(pub &'t TypeCode);
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use oxorb_cdr::{Any, Dynamic, Field, Limits, RawReference, Selected, ValueKey};
+use oxorb_cdr::{Any, DecoderLimits, Dynamic, Field, RawReference, Selected, ValueKey};
 use oxorb_object::{Ior, TaggedProfile};
 use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
@@ -16,7 +16,7 @@ use super::{Names, Plain, base64, value};
 /// Serialisable form of a value, with members in the order of IDL.
 ///
 /// For several values that may share valuetypes, use [`Shared`]. Fails for text of more than
-/// [`Limits::max_text`] octets, as names may make it much longer than the value.
+/// [`DecoderLimits::max_text`] octets, as names may make it much longer than the value.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'v>(pub &'v Dynamic);
 
@@ -78,7 +78,7 @@ impl<'v> Shared<'v> {
 
     /// Sets limits of the text, for all values together.
     #[must_use]
-    pub fn with_limits(mut self, limits: &Limits) -> Self {
+    pub fn with_limits(mut self, limits: &DecoderLimits) -> Self {
         self.text = Text::of(limits);
         self
     }

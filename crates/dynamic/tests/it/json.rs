@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use oxorb_cdr::{
-    Any, ByteOrder, Decimal, Decode, Decoder, Dialect, Encode, Encoder, Label, Limits, LongDouble,
-    RawProfile, RawReference, ValueModifier, Visibility,
+    Any, ByteOrder, Decimal, Decode, Decoder, DecoderLimits, Dialect, Encode, Encoder, Label,
+    LongDouble, RawProfile, RawReference, ValueModifier, Visibility,
 };
 use oxorb_dynamic::json::{
     Json, JsonType, LeftOut, Names, Plain, Reader, Shared, from_json, type_from_json,
@@ -519,7 +519,7 @@ fn text_is_bounded_by_the_limits() {
     let unnamed = (0..40).fold(TypeCode::LONG, |inner, _| {
         TypeCode::structure("", "", [("a", inner.clone()), ("b", inner)])
     });
-    let limits = Limits { max_text: 1 << 16, ..Limits::default() };
+    let limits = DecoderLimits { max_text: 1 << 16, ..DecoderLimits::default() };
     let unnamed = Dynamic::TypeCode(unnamed);
     let shared = Shared::new([&unnamed]).with_limits(&limits);
     let error = serde_json::to_writer(std::io::sink(), &shared.json(&unnamed)).unwrap_err();
@@ -535,7 +535,7 @@ fn text_is_bounded_by_the_limits() {
     let error = serde_json::to_writer(std::io::sink(), &Json(&value)).unwrap_err();
     assert!(error.to_string().contains("67108864 octets"), "{error}");
 
-    let limits = Limits { max_text: 100, ..Limits::default() };
+    let limits = DecoderLimits { max_text: 100, ..DecoderLimits::default() };
     let short = Dynamic::String("x".repeat(90));
     let long = Dynamic::String("x".repeat(100));
     let shared = Shared::new([&short, &long]).with_limits(&limits);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use oxorb::policy::{CommunicationClass, Qos as RequestQos};
 use oxorb_delivery::{
-    Attributes, Clock, ConnectError as DeliveryError, Counts, Dispatcher, Outlet, Qos, Sink,
+    Attributes, Clock, Counts, Dispatcher, Outlet, OutletConnectError as DeliveryError, Qos, Sink,
 };
 
 use super::sets::{Set, held_octets};

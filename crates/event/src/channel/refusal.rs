@@ -24,7 +24,7 @@ pub enum ConnectError {
     Share(usize),
     /// The dispatcher refused to create another queue.
     #[error("the queue of the consumer cannot be created: {0}")]
-    Queue(oxorb_delivery::ConnectError),
+    Queue(oxorb_delivery::OutletConnectError),
     /// A queue was requested, but the channel delivers in the supplier's thread.
     #[error(
         "the channel delivers in the supplier's thread and has no queues: create it with EventChannel::queued"

@@ -10,15 +10,15 @@ use rustix::net::{netdevice, sockopt};
 /// Network interface through which datagrams of multicast groups are sent or received.
 ///
 /// ```
-/// use oxorb_event::gateway::Interface;
+/// use oxorb_event::gateway::NetworkInterface;
 ///
-/// let loopback: Interface = "lo".parse()?;
-/// assert!(matches!(loopback, Interface::Index(_)));
-/// assert_eq!("10.0.0.7".parse(), Ok(Interface::Address([10, 0, 0, 7].into())));
+/// let loopback: NetworkInterface = "lo".parse()?;
+/// assert!(matches!(loopback, NetworkInterface::Index(_)));
+/// assert_eq!("10.0.0.7".parse(), Ok(NetworkInterface::Address([10, 0, 0, 7].into())));
 /// # Ok::<(), oxorb_event::gateway::InterfaceError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Interface {
+pub enum NetworkInterface {
     /// The interface that the system chooses.
     #[default]
     Any,
@@ -37,28 +37,28 @@ pub struct InterfaceError {
     text: String,
 }
 
-impl FromStr for Interface {
+impl FromStr for NetworkInterface {
     type Err = InterfaceError;
 
     /// Parses an IPv4 address, or the name of an interface of this host.
-    fn from_str(text: &str) -> Result<Interface, InterfaceError> {
+    fn from_str(text: &str) -> Result<NetworkInterface, InterfaceError> {
         if let Ok(address) = text.parse() {
-            return Ok(Interface::Address(address));
+            return Ok(NetworkInterface::Address(address));
         }
         let index = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
             .and_then(|socket| Ok(netdevice::name_to_index(&socket, text)?));
-        index.map(Interface::Index).map_err(|_| InterfaceError { text: text.to_owned() })
+        index.map(NetworkInterface::Index).map_err(|_| InterfaceError { text: text.to_owned() })
     }
 }
 
-impl Interface {
+impl NetworkInterface {
     /// Joins an IPv4 group.
     pub(super) fn join_v4(self, socket: &UdpSocket, group: &Ipv4Addr) -> io::Result<()> {
         let any = &Ipv4Addr::UNSPECIFIED;
         match self {
-            Interface::Any => socket.join_multicast_v4(group, any),
-            Interface::Address(address) => socket.join_multicast_v4(group, &address),
-            Interface::Index(index) => {
+            NetworkInterface::Any => socket.join_multicast_v4(group, any),
+            NetworkInterface::Address(address) => socket.join_multicast_v4(group, &address),
+            NetworkInterface::Index(index) => {
                 Ok(sockopt::set_ip_add_membership_with_ifindex(socket, group, any, index)?)
             }
         }
@@ -68,9 +68,11 @@ impl Interface {
     pub(super) fn send_v4(self, socket: &UdpSocket) -> io::Result<()> {
         let any = &Ipv4Addr::UNSPECIFIED;
         match self {
-            Interface::Any => Ok(()),
-            Interface::Address(address) => Ok(sockopt::set_ip_multicast_if(socket, &address)?),
-            Interface::Index(index) => {
+            NetworkInterface::Any => Ok(()),
+            NetworkInterface::Address(address) => {
+                Ok(sockopt::set_ip_multicast_if(socket, &address)?)
+            }
+            NetworkInterface::Index(index) => {
                 Ok(sockopt::set_ip_multicast_if_with_ifindex(socket, any, any, index)?)
             }
         }
@@ -82,9 +84,9 @@ impl Interface {
     /// The interface is identified by an IPv4 address.
     pub(super) fn index(self) -> io::Result<u32> {
         match self {
-            Interface::Any => Ok(0),
-            Interface::Index(index) => Ok(index),
-            Interface::Address(address) => Err(io::Error::new(
+            NetworkInterface::Any => Ok(0),
+            NetworkInterface::Index(index) => Ok(index),
+            NetworkInterface::Address(address) => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!("specify the interface of an IPv6 group by its name, not by {address}"),
             )),

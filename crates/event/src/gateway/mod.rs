@@ -32,6 +32,6 @@ pub use destination::{DestinationError, Destinations};
 pub use error::GatewayError;
 pub use groups::{GroupOptions, GroupReceiver, GroupStatistics};
 pub use iiop::{GatewayState, IiopGateway, IiopOptions, IiopStatistics};
-pub use interface::{Interface, InterfaceError};
+pub use interface::{InterfaceError, NetworkInterface};
 pub use receiver::{ReceiverOptions, ReceiverStatistics, UdpReceiver};
 pub use sender::{SenderOptions, SenderStatistics, UdpSender};

@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
 
 use super::datagram::{self, MOST_MTU};
 use super::reassembly::{Reassembly, ReassemblyCounts, ReassemblyLimits};
-use super::{GatewayError, Interface, payload};
+use super::{GatewayError, NetworkInterface, payload};
 use crate::rtec_event_comm::Event;
 use crate::{Channel, Key, SupplierEnd, publishes};
 
@@ -26,7 +26,7 @@ pub struct ReceiverOptions {
     /// address of the same group.
     pub listen: SocketAddr,
     /// Interface on which a multicast group is received. By default the system chooses it.
-    pub interface: Interface,
+    pub interface: NetworkInterface,
     /// Whether each datagram must have a correct CRC-32. Default off. Senders must use the same setting.
     pub checksum: bool,
     /// Address of a sender whose datagrams are ignored. If it is the sender of the same gateway, the channel does not
@@ -43,7 +43,7 @@ impl ReceiverOptions {
     pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen,
-            interface: Interface::Any,
+            interface: NetworkInterface::Any,
             checksum: false,
             ignore: None,
             publications: vec![(0, 0)],

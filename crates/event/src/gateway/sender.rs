@@ -11,7 +11,7 @@ use oxorb_sys::sync::Mutex;
 use rustix::net::sockopt;
 
 use super::datagram::{LEAST_MTU, MOST_MTU, split};
-use super::{Destinations, GatewayError, Interface, launch, payload};
+use super::{Destinations, GatewayError, NetworkInterface, launch, payload};
 use crate::rtec_event_channel_admin::ConsumerQos;
 use crate::rtec_event_comm::{Event, PushConsumer};
 use crate::{Channel, ConsumerEnd};
@@ -25,7 +25,7 @@ pub struct SenderOptions {
     pub local: SocketAddr,
     /// Interface for datagrams to a multicast group. Default: that of `local` or, if this is unspecified, one that the
     /// system chooses.
-    pub interface: Interface,
+    pub interface: NetworkInterface,
     /// Maximum size in octets of a datagram, including its header, from 40 to 65,507. Default 1,024. IP fragments a
     /// datagram that is larger than a network frame, and the datagram is lost if one of these fragments is lost.
     pub mtu: usize,
@@ -48,7 +48,7 @@ impl SenderOptions {
         Self {
             destinations,
             local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            interface: Interface::Any,
+            interface: NetworkInterface::Any,
             mtu: 1_024,
             checksum: false,
             hops: 1,

@@ -9,8 +9,8 @@ use oxorb_cdr::{ByteOrder, Encoded, Encoder};
 
 use super::examine;
 use crate::{
-    Alias, Fragments, Frame, Inbox, Limits, LocateStatus, MessageType, Reading, Reply, ReplyStatus,
-    Request, RequestHeader, Response, TargetAddress, Wire,
+    Alias, Fragments, Frame, Inbox, LocateStatus, MessageLimits, MessageType, Reading, Reply,
+    ReplyStatus, Request, RequestHeader, Response, TargetAddress, Wire,
 };
 
 /// Drives a client and a server of `wire` by the events in `data`: they write messages of any kind,
@@ -32,7 +32,7 @@ pub fn session(wire: Wire, data: &[u8]) {
 struct Way {
     inbox: Inbox,
     reading: Option<Reading>,
-    limits: Limits,
+    limits: MessageLimits,
     /// Octets written and not yet delivered.
     under_way: VecDeque<u8>,
     /// Messages written and not yet announced.
@@ -216,8 +216,11 @@ impl Session {
 
 impl Way {
     fn new(wire: Wire) -> Self {
-        let limits =
-            Limits { max_message: 16 << 10, max_partial_octets: 16 << 10, ..Limits::default() };
+        let limits = MessageLimits {
+            max_message: 16 << 10,
+            max_partial_octets: 16 << 10,
+            ..MessageLimits::default()
+        };
         let reading = Reading::of(wire);
         Self {
             inbox: Inbox::new(&limits).continuing(reading.as_ref()),

@@ -126,7 +126,7 @@ mod tests {
     use oxorb_object::Version;
 
     use super::LOOKS;
-    use crate::{Inbox, Limits, cancel_request, message_error};
+    use crate::{Inbox, MessageLimits, cancel_request, message_error};
 
     fn arrive(inbox: &mut Inbox, octets: &[u8]) {
         let (buffer, _at_most) = inbox.room();
@@ -146,7 +146,7 @@ mod tests {
     /// Returns the number of messages examined while `requests` requests, followed by as many
     /// cancellations, are served.
     fn looks_for(requests: usize) -> usize {
-        let mut inbox = Inbox::new(&Limits::default());
+        let mut inbox = Inbox::new(&MessageLimits::default());
         let mut octets = request().repeat(requests);
         for id in 0..requests {
             octets.extend(cancel(id as u32));
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_message_in_pieces_at_the_end_is_looked_at_once_for_each_request_before_it() {
-        let mut inbox = Inbox::new(&Limits::default());
+        let mut inbox = Inbox::new(&MessageLimits::default());
         let mut octets = request().repeat(10);
         octets.extend(&cancel(3)[..15]);
         arrive(&mut inbox, &octets);
@@ -190,7 +190,7 @@ mod tests {
     /// A reused id is cancelled by messages after its request, not by earlier ones.
     #[test]
     fn a_cancellation_counts_for_what_lies_before_it_only() {
-        let mut inbox = Inbox::new(&Limits::default());
+        let mut inbox = Inbox::new(&MessageLimits::default());
         let octets = [request(), cancel(7), request(), cancel(8), request()].concat();
         arrive(&mut inbox, &octets);
         let mut cancelled = Vec::new();
@@ -209,7 +209,7 @@ mod tests {
     /// Cancellations remain known when the octets move to the front of the buffer.
     #[test]
     fn positions_follow_the_octets() {
-        let mut inbox = Inbox::new(&Limits::default());
+        let mut inbox = Inbox::new(&MessageLimits::default());
         let end = cancel(2);
         arrive(&mut inbox, &[request(), cancel(1), request(), end[..13].to_vec()].concat());
         inbox.poll().unwrap().unwrap();
@@ -226,8 +226,8 @@ mod tests {
 
     #[test]
     fn a_message_that_is_split_off_leaves_what_follows_to_the_reader() {
-        let mut inbox = Inbox::new(&Limits::default());
-        let mut other = Inbox::new(&Limits::default());
+        let mut inbox = Inbox::new(&MessageLimits::default());
+        let mut other = Inbox::new(&MessageLimits::default());
         arrive(&mut inbox, &[request(), request(), cancel(5)].concat());
         for _ in 0..2 {
             inbox.poll().unwrap().unwrap();
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_only_cancels_leaves_nothing_behind() {
-        let mut inbox = Inbox::new(&Limits::default());
+        let mut inbox = Inbox::new(&MessageLimits::default());
         for round in 0..100u32 {
             let octets: Vec<u8> = (0..100).flat_map(|id| cancel(round * 100 + id)).collect();
             arrive(&mut inbox, &[&request()[..], &octets, &request()[..5]].concat());

@@ -5,7 +5,7 @@ use oxorb_cdr::{Dialect, PieceTable, copies};
 use oxorb_object::Version;
 
 use crate::order::ulong_from;
-use crate::{Frame, Header, Limits, MessageType, Misbehaviour, Side, Violation, setting};
+use crate::{Frame, Header, MessageLimits, MessageType, Misbehaviour, Side, Violation, setting};
 
 /// Incomplete messages of one connection.
 #[derive(Default)]
@@ -21,7 +21,7 @@ impl Partials {
     pub(super) fn accept(
         &mut self,
         piece: Frame<'_>,
-        limits: &Limits,
+        limits: &MessageLimits,
         joined: &mut Vec<u8>,
     ) -> Result<Option<Header>, Violation> {
         if piece.header.kind != MessageType::FRAGMENT {
@@ -61,7 +61,7 @@ impl Partials {
     fn begin(
         &mut self,
         piece: Frame<'_>,
-        limits: &Limits,
+        limits: &MessageLimits,
         spare: &mut Vec<u8>,
     ) -> Result<(), Violation> {
         let id = fragment_id(&piece)?;
@@ -85,7 +85,7 @@ impl Partials {
         Ok(())
     }
 
-    fn append(&mut self, piece: Frame<'_>, limits: &Limits) -> Result<usize, Violation> {
+    fn append(&mut self, piece: Frame<'_>, limits: &MessageLimits) -> Result<usize, Violation> {
         let id = fragment_id(&piece)?;
         let Some(at) = self.find(id) else {
             return Err(Violation::Peer(Misbehaviour::OrphanFragment { id }));
@@ -119,7 +119,7 @@ impl Partials {
         self.waiting.iter().position(|partial| partial.id == id)
     }
 
-    fn check_room(&self, more: usize, limits: &Limits) -> Result<(), Violation> {
+    fn check_room(&self, more: usize, limits: &MessageLimits) -> Result<(), Violation> {
         let size = self.octets as u64 + more as u64;
         if size > limits.max_partial_octets as u64 {
             return Err(Violation::Limit {
@@ -204,7 +204,7 @@ fn fragment_id(piece: &Frame<'_>) -> Result<Option<u32>, Violation> {
 const FRAGMENT_1_2: usize = Header::LEN + 4;
 
 #[cold]
-fn too_many(limits: &Limits) -> Violation {
+fn too_many(limits: &MessageLimits) -> Violation {
     Violation::Limit {
         what: "number of incomplete fragmented messages",
         size: limits.max_partial_messages as u64 + 1,

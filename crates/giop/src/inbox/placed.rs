@@ -96,7 +96,7 @@ impl From<Vec<u8>> for Taken {
 #[cfg(test)]
 mod tests {
     use crate::prelude::*;
-    use crate::{Header, Inbox, Limits, MessageType, cancel_request};
+    use crate::{Header, Inbox, MessageLimits, MessageType, cancel_request};
     use oxorb_cdr::{ByteOrder, copies};
     use oxorb_object::Version;
 
@@ -105,7 +105,7 @@ mod tests {
     fn messages_begin_where_copies_are_fast() {
         for capacity in [8 << 10, 64 << 10, 1 << 20, 5 << 20] {
             let mut inbox =
-                Inbox::new(&Limits::default()).reading_into(Vec::with_capacity(capacity));
+                Inbox::new(&MessageLimits::default()).reading_into(Vec::with_capacity(capacity));
             let message = cancel_request(Version::V1_2, ByteOrder::Big, 9);
             for _ in 0..3 {
                 let (buffer, most) = inbox.room();
@@ -127,7 +127,7 @@ mod tests {
         for octets in (8 << 10..).step_by(613).take(40) {
             let message = big(octets);
             for spare in [0, 1, 47, 48, 49, 96, 4_000] {
-                let mut inbox = Inbox::new(&Limits::default())
+                let mut inbox = Inbox::new(&MessageLimits::default())
                     .reading_into(Vec::with_capacity(octets - 48 + spare));
                 let mut left = &message[..];
                 while !left.is_empty() {
@@ -140,7 +140,7 @@ mod tests {
                 }
                 assert!(inbox.poll().unwrap().is_some());
                 assert_eq!(inbox.frame().bytes, message);
-                let mut other = Inbox::new(&Limits::default());
+                let mut other = Inbox::new(&MessageLimits::default());
                 inbox.split_to(&mut other);
                 inbox.shrink_to(spare);
                 assert_eq!(*other.take(), message);
@@ -159,7 +159,8 @@ mod tests {
     #[test]
     fn what_is_taken_begins_with_the_message() {
         let message = cancel_request(Version::V1_2, ByteOrder::Little, 7);
-        let mut inbox = Inbox::new(&Limits::default()).reading_into(Vec::with_capacity(1 << 20));
+        let mut inbox =
+            Inbox::new(&MessageLimits::default()).reading_into(Vec::with_capacity(1 << 20));
         let read = |inbox: &mut Inbox| {
             inbox.room().0.extend_from_slice(&message);
             assert!(inbox.poll().unwrap().is_some());
@@ -169,7 +170,8 @@ mod tests {
         read(&mut inbox);
         assert_eq!(*inbox.take(), message);
         read(&mut inbox);
-        let mut other = Inbox::new(&Limits::default()).reading_into(Vec::with_capacity(1 << 20));
+        let mut other =
+            Inbox::new(&MessageLimits::default()).reading_into(Vec::with_capacity(1 << 20));
         inbox.split_to(&mut other);
         assert_eq!(other.frame().bytes, message);
         read(&mut inbox);

@@ -5,7 +5,7 @@ use oxorb_cdr::{
     Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, ErrorKind, Fixed, FixedReader, FixedWriter,
     Layout, Result, TypeCode,
 };
-use oxorb_giop::{Frame, Header, Inbox, Limits, MessageType, Request, Violation};
+use oxorb_giop::{Frame, Header, Inbox, MessageLimits, MessageType, Request, Violation};
 use oxorb_object::Version;
 use proptest::prelude::*;
 
@@ -39,7 +39,8 @@ fixed_struct!(A { o: u8, d: [f64; 3], s: i16 });
 
 /// Returns the only message of a captured stream.
 fn message(stream: &[u8]) -> Vec<u8> {
-    let mut messages = receive(&mut Inbox::new(&Limits::default()), stream, &[1000]).unwrap();
+    let mut messages =
+        receive(&mut Inbox::new(&MessageLimits::default()), stream, &[1000]).unwrap();
     assert_eq!(messages.len(), 1, "pieces of one message");
     messages.swap_remove(0)
 }
@@ -382,7 +383,7 @@ proptest! {
         reads in prop::collection::vec(1usize..200, 1..4),
     ) {
         let stream = reply(order, largest * 8, &items);
-        let mut messages = receive(&mut Inbox::new(&Limits::default()), &stream, &reads).unwrap();
+        let mut messages = receive(&mut Inbox::new(&MessageLimits::default()), &stream, &reads).unwrap();
         prop_assert_eq!(messages.len(), 1);
         let message = messages.swap_remove(0);
         let frame = Frame::parse(&message).unwrap();
@@ -414,7 +415,7 @@ proptest! {
         let (start, end) = ends[keep.index(ends.len())];
         let mut stream = stream[..end].to_vec();
         stream[start + 6] &= 1;
-        let mut messages = receive(&mut Inbox::new(&Limits::default()), &stream, &[99]).unwrap();
+        let mut messages = receive(&mut Inbox::new(&MessageLimits::default()), &stream, &[99]).unwrap();
         let message = messages.swap_remove(0);
         let frame = Frame::parse(&message).unwrap();
         let mut d = frame.decoder(Dialect::new(1)).at(Header::LEN);
@@ -428,7 +429,11 @@ proptest! {
 
 #[test]
 fn tiny_pieces_count_against_the_limits_with_what_is_kept_of_them() {
-    let limits = Limits { max_message: 10_000, max_partial_octets: 10_000, ..Limits::default() };
+    let limits = MessageLimits {
+        max_message: 10_000,
+        max_partial_octets: 10_000,
+        ..MessageLimits::default()
+    };
     let header = |kind, size| Header {
         version: Version::V1_1,
         order: ByteOrder::Big,
@@ -457,7 +462,7 @@ fn values_in_chunks_are_refused() {
     let message = message(&writer.stream());
     let frame = Frame::parse(&message).unwrap();
     let mut d = frame.decoder(Dialect::new(1));
-    let refused = oxorb_cdr::Link::<oxorb_cdr::StringValue>::decode(&mut d).map(drop);
+    let refused = oxorb_cdr::ValueLink::<oxorb_cdr::StringValue>::decode(&mut d).map(drop);
     assert_eq!(refused.unwrap_err().kind, ErrorKind::BadChunk);
 }
 

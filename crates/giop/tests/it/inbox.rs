@@ -4,8 +4,8 @@ use std::io::IoSlice;
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::{
-    Fragments, Frame, Header, Inbox, Limits, MessageType, Misbehaviour, ReplyStatus, Request, Side,
-    Violation, begin_reply, cancel_request, finish,
+    Fragments, Frame, Header, Inbox, MessageLimits, MessageType, Misbehaviour, ReplyStatus,
+    Request, Side, Violation, begin_reply, cancel_request, finish,
 };
 use oxorb_object::Version;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use crate::common::{ORDERS, VERSIONS, every_kind, feed, receive, request, split};
 
 fn inbox() -> Inbox {
-    Inbox::new(&Limits::default())
+    Inbox::new(&MessageLimits::default())
 }
 
 fn order() -> impl Strategy<Value = ByteOrder> {
@@ -152,7 +152,7 @@ proptest! {
             let at = at.min(stream.len());
             stream.splice(at..(at + 12).min(stream.len()), header);
         }
-        let mut inbox = Inbox::new(&Limits { max_message: 64, ..Limits::default() });
+        let mut inbox = Inbox::new(&MessageLimits { max_message: 64, ..MessageLimits::default() });
         if let Ok(messages) = receive(&mut inbox, &stream, &reads) {
             for message in messages {
                 let _ = Frame::parse(&message).map(|frame| frame.message().map(drop));
@@ -205,7 +205,7 @@ fn a_small_message_needs_one_read_and_a_large_one_two() {
 
 #[test]
 fn an_announced_size_costs_at_most_a_step_ahead_of_what_arrived() {
-    let limits = Limits { max_message: 1 << 30, ..Limits::default() };
+    let limits = MessageLimits { max_message: 1 << 30, ..MessageLimits::default() };
     let mut inbox = Inbox::new(&limits);
     let header = Header {
         version: Version::V1_2,
@@ -231,7 +231,7 @@ fn an_announced_size_costs_at_most_a_step_ahead_of_what_arrived() {
 
 #[test]
 fn memory_of_a_large_message_is_given_back() {
-    let limits = Limits { kept_capacity: 64 << 10, ..Limits::default() };
+    let limits = MessageLimits { kept_capacity: 64 << 10, ..MessageLimits::default() };
     let mut inbox = Inbox::new(&limits);
     let large = request(Version::V1_2, ByteOrder::Little, 1, &vec![0; 1 << 20]);
     for message in [large.clone(), split(&large, &[1000, 300_000]).concat()] {
@@ -243,7 +243,7 @@ fn memory_of_a_large_message_is_given_back() {
 
 #[test]
 fn a_message_above_the_limit_is_refused_by_its_header() {
-    let limits = Limits { max_message: 100, ..Limits::default() };
+    let limits = MessageLimits { max_message: 100, ..MessageLimits::default() };
     let too_large = |size| Violation::Limit {
         what: "size in octets of a message",
         size,
@@ -272,7 +272,11 @@ fn a_message_above_the_limit_is_refused_by_its_header() {
 
 #[test]
 fn incomplete_messages_are_limited_in_number_and_octets() {
-    let limits = Limits { max_partial_messages: 2, max_partial_octets: 400, ..Limits::default() };
+    let limits = MessageLimits {
+        max_partial_messages: 2,
+        max_partial_octets: 400,
+        ..MessageLimits::default()
+    };
     let start = |id, size: usize| {
         let message = request(Version::V1_2, ByteOrder::Big, id, &vec![0; size]);
         split(&message, &[size]).swap_remove(0)
@@ -416,10 +420,10 @@ fn the_first_fragment_holds_the_whole_header() {
 #[test]
 fn complete_and_cancelled_messages_no_longer_count() {
     let message = request(Version::V1_2, ByteOrder::Big, 5, &[1; 300]);
-    let limits = Limits {
+    let limits = MessageLimits {
         max_partial_messages: 1,
         max_partial_octets: message.len() + 100,
-        ..Limits::default()
+        ..MessageLimits::default()
     };
     let pieces = split(&message, &[100, 200]);
     let cancelled = [

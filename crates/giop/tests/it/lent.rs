@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, Octets, Result};
 use oxorb_giop::{
-    Inbox, Limits, Message, Request, RequestHeader, Response, TargetAddress, begin_request,
+    Inbox, Message, MessageLimits, Request, RequestHeader, Response, TargetAddress, begin_request,
     cancel_request, finish,
 };
 use oxorb_lend::{Lease, Memory};
@@ -77,7 +77,7 @@ fn arguments<'d>(d: &mut Decoder<'d>) -> Result<(u8, Octets<'d>, f64, u8)> {
 
 /// Returns an inbox that received a message whose octets from `at` on were lent.
 fn arrived(message: &[u8], at: usize, page: &Arc<Page>, behind: &[u8]) -> Inbox {
-    let mut inbox = Inbox::new(&Limits::default());
+    let mut inbox = Inbox::new(&MessageLimits::default());
     assert_eq!(inbox.borrows(), None);
     inbox.room().0.extend_from_slice(&message[..at]);
     assert_eq!(inbox.poll(), Ok(None));
@@ -158,7 +158,7 @@ fn lends(inbox: &mut Inbox, operation: &str, copies: bool) -> bool {
 
 #[test]
 fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
-    let mut inbox = Inbox::new(&Limits::default());
+    let mut inbox = Inbox::new(&MessageLimits::default());
     assert!((0..40).all(|_| lends(&mut inbox, "put", false)));
     assert!(lends(&mut inbox, "copy", true), "nobody knows it yet");
     let lent = (0..64).filter(|_| lends(&mut inbox, "copy", true)).count();
@@ -173,7 +173,7 @@ fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
 /// However many operations copy their payloads, the payloads of an operation that does not copy are lent.
 #[test]
 fn notes_about_other_operations_cost_nobody_a_lease() {
-    let mut inbox = Inbox::new(&Limits::default());
+    let mut inbox = Inbox::new(&MessageLimits::default());
     let name = |at: usize| format!("{}{at}", "a".repeat(at % 97));
     for at in 0..500 {
         assert!(lends(&mut inbox, &name(at), true), "{at}");
@@ -196,7 +196,7 @@ fn notes_about_other_operations_cost_nobody_a_lease() {
 
 #[test]
 fn who_needs_leases_has_all_that_can_be_lent() {
-    let mut inbox = Inbox::new(&Limits::default());
+    let mut inbox = Inbox::new(&MessageLimits::default());
     assert!(lends(&mut inbox, "copy", true));
     assert!(!lends(&mut inbox, "copy", true));
     inbox.always_borrow();
@@ -261,7 +261,7 @@ fn a_message_with_a_gap_moves_to_another_inbox_and_others_follow_it() {
     let mut inbox = arrived(&message, at, &page, &behind);
     inbox.poll().unwrap();
     assert!(inbox.is_cancelled(7));
-    let mut other = Inbox::new(&Limits::default());
+    let mut other = Inbox::new(&MessageLimits::default());
     inbox.split_to(&mut other);
     assert_eq!(other.frame().whole(), message);
     drop(other);
@@ -309,7 +309,7 @@ fn other_messages_and_fragments_and_small_requests_are_read() {
     let (mut message, at) = request(&payload(30_000), b"key");
     let mut start = |kind: u8, flags: u8, octets: usize| {
         (message[7], message[6]) = (kind, flags);
-        let mut inbox = Inbox::new(&Limits::default());
+        let mut inbox = Inbox::new(&MessageLimits::default());
         inbox.room().0.extend_from_slice(&message[..octets]);
         assert_eq!(inbox.poll(), Ok(None));
         inbox.borrows()

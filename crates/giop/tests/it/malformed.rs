@@ -210,7 +210,7 @@ fn the_wrong_kind_is_refused() {
 
 #[test]
 fn answers_follow_blame() {
-    let sent = oxorb_giop::Limits { max_message: 10, ..Default::default() }
+    let sent = oxorb_giop::MessageLimits { max_message: 10, ..Default::default() }
         .check_outgoing(11)
         .unwrap_err();
     let exception =

@@ -5,7 +5,7 @@ use std::io::IoSlice;
 
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoded, Encoder};
 use oxorb_giop::{
-    Fragments, Inbox, Limits, LocateStatus, Message, ReplyStatus, RequestHeader, Response,
+    Fragments, Inbox, LocateStatus, Message, MessageLimits, ReplyStatus, RequestHeader, Response,
     TargetAddress, begin_reply, begin_request, finish, locate_reply, system_exception_reply,
 };
 use oxorb_object::code_sets::{CodeSetComponentInfo, negotiate};
@@ -27,7 +27,7 @@ struct Side {
 
 impl Side {
     fn new(order: ByteOrder, largest: usize) -> Self {
-        let inbox = Inbox::new(&Limits::default());
+        let inbox = Inbox::new(&MessageLimits::default());
         Self { inbox, order, largest, buffer: Vec::new(), sent: Vec::new() }
     }
 
@@ -66,7 +66,7 @@ impl Side {
 /// BAD_OPERATION.
 fn serve(server: &mut Side, client: &mut Side, read: usize) {
     server.receive(client, read);
-    let inbox = core::mem::replace(&mut server.inbox, Inbox::new(&Limits::default()));
+    let inbox = core::mem::replace(&mut server.inbox, Inbox::new(&MessageLimits::default()));
     let frame = inbox.frame();
     let version = frame.header.version;
     match frame.message().expect("a message") {
@@ -254,7 +254,8 @@ fn call(client: &mut Inbox, server: &mut Inbox, buffers: &mut [Vec<u8>; 2]) {
 
 #[test]
 fn a_call_allocates_nothing_once_warm() {
-    let (mut client, mut server) = (Inbox::new(&Limits::default()), Inbox::new(&Limits::default()));
+    let (mut client, mut server) =
+        (Inbox::new(&MessageLimits::default()), Inbox::new(&MessageLimits::default()));
     let mut buffers = [Vec::new(), Vec::new()];
     call(&mut client, &mut server, &mut buffers);
     let ((), made) = allocations(|| {

@@ -79,7 +79,7 @@ impl Rust<'_> {
                 }
                 DefKind::ValueType(_) | DefKind::ValueBox(_) => {
                     let (r, value) = (&scope.runtime, self.named(scope, *id));
-                    quote!(#r::Link<#value>)
+                    quote!(#r::ValueLink<#value>)
                 }
                 DefKind::Component(_) | DefKind::Home(_) => self.nilable(scope, Target::Object),
                 _ => self.named(scope, *id),
@@ -99,7 +99,7 @@ impl Rust<'_> {
             }
             Type::ValueBase => {
                 let r = &scope.runtime;
-                quote!(#r::Link<#r::ValueBase>)
+                quote!(#r::ValueLink<#r::ValueBase>)
             }
             // Only `Object` remains, because other types are rejected when the plan is made.
             _ => self.nilable(scope, Target::Object),

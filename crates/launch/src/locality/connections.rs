@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oxorb_cdr::Link;
+use oxorb_cdr::ValueLink;
 use oxorb_component::{Component, Cookie, Events, Receptacles};
 use oxorb_core::policy::{AnyPolicy, PriorityBandedConnection, SetOverrideType};
 use oxorb_core::{Interface, ObjectRef};
@@ -156,7 +156,7 @@ impl User {
     }
 
     /// Returns the cookie of the connection to an object. For ports without cookies it is null.
-    fn cookie(&self, component: &Component, to: &ObjectRef) -> Option<Link<Cookie>> {
+    fn cookie(&self, component: &Component, to: &ObjectRef) -> Option<ValueLink<Cookie>> {
         let is_it = |object: &Option<ObjectRef>| {
             let object = object.as_ref();
             object.is_some_and(|object| {
@@ -166,15 +166,15 @@ impl User {
         match self.kind {
             PortKind::SimplexReceptacle | PortKind::MultiplexReceptacle => {
                 let all = component.get_connections(&self.port).ok()?;
-                let mut all = all.iter().filter_map(Link::get);
+                let mut all = all.iter().filter_map(ValueLink::get);
                 let found = all.find(|one| is_it(&one.objref))?;
-                Some(found.ck.get().map_or_else(Link::null, Into::into))
+                Some(found.ck.get().map_or_else(ValueLink::null, Into::into))
             }
             PortKind::EventPublisher => {
                 let name = [self.port.clone()];
                 let described = component.get_named_publishers(&name).ok()?;
                 let described = described.first()?.get()?;
-                let mut all = described.consumer.iter().filter_map(Link::get);
+                let mut all = described.consumer.iter().filter_map(ValueLink::get);
                 let found = all.find(|one| {
                     let consumer = one.consumer.as_ref();
                     is_it(&consumer.map(Interface::unchecked_narrow))
@@ -186,7 +186,7 @@ impl User {
                 let described = component.get_named_emitters(&name).ok()?;
                 let described = described.first()?.get()?;
                 let consumer = described.consumer.as_ref();
-                is_it(&consumer.map(Interface::unchecked_narrow)).then(Link::null)
+                is_it(&consumer.map(Interface::unchecked_narrow)).then(ValueLink::null)
             }
             _ => None,
         }

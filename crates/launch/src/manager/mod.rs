@@ -39,7 +39,7 @@ pub use fetch::{FetchSettings, FetchSource, FetchedArtifacts, artifact_location,
 pub use node::{NODE_MANAGER, NodeManager};
 pub use node_event::NodeEvent;
 pub use package_name::package_file;
-pub use packages::{Repository, RepositorySettings};
+pub use packages::{PackageRepository, RepositorySettings};
 pub use redeploy::Difference;
 pub use repository::REPOSITORY_MANAGER;
 pub use settings::{Artifacts, ExecutionSettings, NodeSettings, ProcessOutput, RestartPolicy};

@@ -8,7 +8,7 @@ use oxorb_poa::Poa;
 
 use super::fetch::Remote;
 use super::node_event::{NodeEvent, Observer};
-use super::packages::{Refusal, Repository};
+use super::packages::{PackageRepository, Refusal};
 use crate::idl::deployment as d;
 use crate::idl::deployment::repository_manager::{
     CreatePackageError, DeletePackageError, FindPackageByNameError, FindPackageByUuidError,
@@ -41,7 +41,7 @@ const MOST_TEXT: usize = 8_192;
 
 /// `OxDeployment::RepositoryManager`. Without a repository, it is empty and refuses all packages.
 pub(super) struct RepositoryManager {
-    repository: Option<Arc<Repository>>,
+    repository: Option<Arc<PackageRepository>>,
     observer: Observer,
     /// POA whose ORB calls other repositories.
     poa: Poa,
@@ -49,7 +49,7 @@ pub(super) struct RepositoryManager {
 
 impl RepositoryManager {
     pub(super) fn new(
-        repository: Option<Arc<Repository>>,
+        repository: Option<Arc<PackageRepository>>,
         observer: Observer,
         poa: Poa,
     ) -> RepositoryManager {
@@ -57,7 +57,7 @@ impl RepositoryManager {
     }
 
     /// Returns the repository, or the exception for a package from `source`.
-    fn repository(&self, source: &str) -> Result<&Repository, d::PackageError> {
+    fn repository(&self, source: &str) -> Result<&PackageRepository, d::PackageError> {
         self.repository.as_deref().ok_or_else(|| d::PackageError {
             source: clipped(source),
             reason: "this manager stores no packages: start it with --packages DIR (ExecutionSettings::packages), or \

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fetch::FetchedArtifacts;
-use super::packages::Repository;
+use super::packages::PackageRepository;
 
 /// Limits of a node manager, and settings for starting processes. Requests beyond a limit are refused with an exception
 /// that names the setting.
@@ -112,7 +112,7 @@ pub struct ExecutionSettings {
     /// Restart policy for plans that have none (`OxORB.restart`). Default: no restarts.
     pub restart: RestartPolicy,
     /// Packages of the manager's `RepositoryManager`. Default: none, so that packages are refused.
-    pub packages: Option<Arc<Repository>>,
+    pub packages: Option<Arc<PackageRepository>>,
 }
 
 impl Default for ExecutionSettings {

@@ -2,8 +2,8 @@
 
 use oxorb_cdr::{ByteOrder, Decode, Encoder};
 use oxorb_giop::{
-    Limits, LocateStatus, Message, MessageType, Misbehaviour, ReplyStatus, RequestHeader, Response,
-    Target, TargetAddress, Unsupported, Violation,
+    LocateStatus, Message, MessageLimits, MessageType, Misbehaviour, ReplyStatus, RequestHeader,
+    Response, Target, TargetAddress, Unsupported, Violation,
 };
 use oxorb_lite::GIOP_LITE;
 use oxorb_object::{Ior, ServiceContext};
@@ -213,7 +213,7 @@ fn a_machine_of_the_other_byte_order_is_told_apart_by_its_absurd_sizes() {
 
 #[test]
 fn what_is_too_large_in_both_byte_orders_is_too_large() {
-    let limits = Limits { max_message: 64, ..Limits::default() };
+    let limits = MessageLimits { max_message: 64, ..MessageLimits::default() };
     let mut inbox = inbox_with(GIOP_LITE, &limits);
     feed(&mut inbox, &[&60u32.to_ne_bytes()[..], &[0]].concat());
     assert!(matches!(

@@ -238,7 +238,7 @@ fn a_request_that_another_thread_serves_keeps_what_its_number_stands_for() {
     }
     next(&mut inbox, |_| ());
     next(&mut inbox, |_| ());
-    let mut apart = Inbox::new(&oxorb_giop::Limits::default());
+    let mut apart = Inbox::new(&oxorb_giop::MessageLimits::default());
     inbox.split_to(&mut apart);
     let context = std::sync::Arc::clone(apart.context().expect("of another protocol"));
     drop(inbox);

@@ -1,6 +1,6 @@
 //! Entry points of the fuzz targets. No input may cause a panic or a hang, or exceed the limits.
 
-use oxorb_cdr::{Any, ByteOrder, Decode as _, Decoder, Dialect as Cdr, Limits as CdrLimits};
+use oxorb_cdr::{Any, ByteOrder, Decode as _, Decoder, DecoderLimits as CdrLimits, Dialect as Cdr};
 
 use crate::etcl::{Constraint, ConstraintLimits, Dialect, Grammar, Mismatch, Options, Subject};
 

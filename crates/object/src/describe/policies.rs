@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect};
 
-use super::{Field, to_hex};
+use super::{ExplainedField, to_hex};
 use crate::ior::profile_tag;
 use crate::protocol_properties::read_protocol;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Explains a TAG_POLICIES component: a field for each policy.
-pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
+pub(super) fn fields(data: &[u8]) -> Result<Vec<ExplainedField>, Malformed> {
     PolicyValues::parse(data)?
         .map(|policy| policy.map(|(kind, value)| field(kind, value)))
         .collect()
@@ -19,15 +19,15 @@ pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
 
 /// Explains one policy. A malformed value is shown in hexadecimal, so that the other policies can
 /// still be explained.
-fn field(kind: u32, value: &[u8]) -> Field {
+fn field(kind: u32, value: &[u8]) -> ExplainedField {
     let said = match says(kind, value) {
         Ok(Some(said)) => said,
         Ok(None) => to_hex(value),
         Err(error) => format!("{} (malformed: {error})", to_hex(value)),
     };
     match name(kind) {
-        Some(label) => Field { label, value: said },
-        None => Field { label: "policy", value: format!("type {kind}, value {said}") },
+        Some(label) => ExplainedField { label, value: said },
+        None => ExplainedField { label: "policy", value: format!("type {kind}, value {said}") },
     }
 }
 

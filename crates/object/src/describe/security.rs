@@ -3,17 +3,19 @@
 use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect, Printable};
 
-use super::{Field, association_options, to_hex};
+use super::{ExplainedField, association_options, to_hex};
 use crate::components::tag;
 use crate::{Malformed, ior::text};
 
 /// Explains a TAG_CSI_SEC_MECH_LIST component: a `CSIIOP::CompoundSecMechList`, preferred mechanism
 /// first.
-pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
+pub(super) fn fields(data: &[u8]) -> Result<Vec<ExplainedField>, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let stateful = d.boolean()?;
-    let mut fields =
-        vec![Field { label: "stateful", value: if stateful { "yes" } else { "no" }.to_owned() }];
+    let mut fields = vec![ExplainedField {
+        label: "stateful",
+        value: if stateful { "yes" } else { "no" }.to_owned(),
+    }];
     let count = d.length(None, MIN_MECHANISM)?;
     for number in 1..=count {
         mechanism(&mut d, number, &mut fields)?;
@@ -24,8 +26,12 @@ pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
 /// Minimum size of a mechanism, in octets.
 const MIN_MECHANISM: usize = 38;
 
-fn mechanism(d: &mut Decoder<'_>, number: usize, fields: &mut Vec<Field>) -> Result<(), Malformed> {
-    let mut field = |label, value| fields.push(Field { label, value });
+fn mechanism(
+    d: &mut Decoder<'_>,
+    number: usize,
+    fields: &mut Vec<ExplainedField>,
+) -> Result<(), Malformed> {
+    let mut field = |label, value| fields.push(ExplainedField { label, value });
     let requires = d.ushort()?;
     field("mechanism", format!("{number}, requires {}", association_options(requires)));
     let transport = d.ulong()?;

@@ -3,7 +3,7 @@
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::components::tag;
-use oxorb_object::describe::{self, Content, ExplainedComponent};
+use oxorb_object::describe::{self, ExplainedComponent, ExplainedContent};
 use oxorb_object::{
     Group, IiopEndpoint, IiopProfile, Ior, PlaceProfile, SocketIdentity, TaggedComponent,
     TaggedProfile, UipmcProfile, Version, profile_tag,
@@ -18,7 +18,7 @@ fn encapsulated(order: ByteOrder, write: impl FnOnce(&mut Encoder<'_>)) -> Vec<u
     e.finish().to_vec()
 }
 
-fn explained(profile: TaggedProfile) -> Content {
+fn explained(profile: TaggedProfile) -> ExplainedContent {
     let ior = Ior { type_id: String::new(), profiles: vec![profile] };
     describe::reference(&ior).profiles.swap_remove(0).content
 }
@@ -28,14 +28,14 @@ fn component(tag: u32, data: Vec<u8>) -> ExplainedComponent {
     let mut profile = IiopProfile::new(Version::V1_2, "host", 2809, b"key");
     profile.components.push(TaggedComponent { tag, data });
     match explained(profile.to_profile()) {
-        Content::Iiop { mut components, .. } => components.swap_remove(0),
+        ExplainedContent::Iiop { mut components, .. } => components.swap_remove(0),
         other => panic!("{other:?}"),
     }
 }
 
 fn shown(component: &ExplainedComponent) -> Vec<String> {
     assert_eq!(component.error, None);
-    let line = |field: &describe::Field| format!("{}: {}", field.label, field.value);
+    let line = |field: &describe::ExplainedField| format!("{}: {}", field.label, field.value);
     component.fields.iter().map(line).collect()
 }
 
@@ -184,7 +184,7 @@ fn shared_memory_and_udp_are_not_iiop() {
         assert_eq!(ior.iiop_profiles().count(), 0);
         assert_eq!(oxorb_object::Corbaloc::from_ior(&ior), None);
         assert_eq!(describe::reference(&ior).profiles[0].name, Some(name));
-        let Content::Addressed { address, key, .. } = explained(profile) else {
+        let ExplainedContent::Addressed { address, key, .. } = explained(profile) else {
             panic!("not as a TCP address")
         };
         assert_eq!((address.to_string().as_str(), key.text.as_str()), ("host:2809", "key"));
@@ -211,7 +211,7 @@ fn endpoints_of_unix_sockets_are_paths() {
         e.ulong(endpoints.len() as u32);
         e.copy_octets(&endpoints);
     });
-    let Content::Unix { components, .. } =
+    let ExplainedContent::Unix { components, .. } =
         explained(TaggedProfile { tag: profile_tag::TAO_UIOP, data })
     else {
         panic!()
@@ -234,7 +234,9 @@ fn the_socket_beside_a_port_is_explained() {
     let component = TaggedComponent::omniorb_unix("here", "/tmp/omni-me/1");
     let mut profile = IiopProfile::new(Version::V1_2, "here", 1, b"key");
     profile.components = vec![component];
-    let Content::Iiop { components, .. } = explained(profile.to_profile()) else { panic!() };
+    let ExplainedContent::Iiop { components, .. } = explained(profile.to_profile()) else {
+        panic!()
+    };
     assert_eq!(shown(&components[0]), ["host: here", "socket: /tmp/omni-me/1"]);
 }
 
@@ -280,12 +282,13 @@ fn the_identity_of_a_socket_is_explained() {
         explained(profile.to_profile())
     };
     let place = format!("/run/bank|{identity}");
-    let Content::Unix { path, identity: told, .. } = profile(profile_tag::OXORB_LITE_UNIX, &place)
+    let ExplainedContent::Unix { path, identity: told, .. } =
+        profile(profile_tag::OXORB_LITE_UNIX, &place)
     else {
         panic!()
     };
     assert_eq!((path.as_str(), told.len()), ("/run/bank", 3));
-    let Content::Placed { place, components, .. } =
+    let ExplainedContent::Placed { place, components, .. } =
         profile(profile_tag::OXORB_LITE_RT_TCP, "host:1")
     else {
         panic!()
@@ -294,13 +297,13 @@ fn the_identity_of_a_socket_is_explained() {
     assert_eq!(shown(&components[0]), ["address: /a, priority 1"]);
     for tag in [profile_tag::OXORB_SHM, profile_tag::OXORB_LITE_SHM, profile_tag::OXORB_LITE_RT_SHM]
     {
-        let Content::Placed { place, .. } = profile(tag, "65536:/run/bank") else {
+        let ExplainedContent::Placed { place, .. } = profile(tag, "65536:/run/bank") else {
             panic!("a profile of shared memory, {tag:#x}")
         };
         assert_eq!(place, "65536:/run/bank");
     }
     let cut = TaggedProfile { tag: profile_tag::OXORB_MEMORY, data: vec![0, 1] };
-    assert!(matches!(explained(cut), Content::Malformed { .. }));
+    assert!(matches!(explained(cut), ExplainedContent::Malformed { .. }));
 }
 
 #[test]
@@ -332,7 +335,8 @@ fn groups_are_explained_by_domain_and_number() {
         port: 5000,
         components: vec![group.to_component()],
     };
-    let Content::Addressed { address, components, .. } = explained(profile.to_profile()) else {
+    let ExplainedContent::Addressed { address, components, .. } = explained(profile.to_profile())
+    else {
         panic!("an address");
     };
     assert_eq!(address.to_string(), "239.255.0.7:5000");

@@ -2,7 +2,7 @@
 
 use oxorb_cdr::{ByteOrder, Decode, Decoder, Dialect, Encode, Encoder, ErrorKind};
 use oxorb_object::code_sets::{self, CodeSetComponent, CodeSetComponentInfo, CodeSetContext};
-use oxorb_object::components::{Component, orb_type, tag};
+use oxorb_object::components::{DecodedComponent, orb_type, tag};
 use oxorb_object::corbaloc::{Address, Error, Location};
 use oxorb_object::{
     CompletionStatus, Corbaloc, Corbaname, IiopEndpoint, IiopProfile, Ior, IorError, Malformed,
@@ -345,7 +345,7 @@ fn the_code_sets_context_and_component() {
         component.data,
         octets("00 000000 05010001 00000001 00010001 00010109 00000001 00010100")
     );
-    assert_eq!(component.decode(), Ok(Component::CodeSets(ours)));
+    assert_eq!(component.decode(), Ok(DecodedComponent::CodeSets(ours)));
 }
 
 #[test]
@@ -378,7 +378,8 @@ fn a_reference_explains_itself() {
     let reference = describe::reference(&ior);
     assert_eq!((reference.type_id.as_str(), reference.is_nil), ("IDL:bank/Account:1.0", false));
 
-    let describe::Content::Iiop { endpoints, key, components, .. } = &reference.profiles[0].content
+    let describe::ExplainedContent::Iiop { endpoints, key, components, .. } =
+        &reference.profiles[0].content
     else {
         panic!()
     };
@@ -408,11 +409,14 @@ fn a_reference_explains_itself() {
     assert_eq!((components[5].name, components[5].hex.as_str()), (None, "ab"));
 
     assert!(
-        matches!(&reference.profiles[1].content, describe::Content::Unix { path, .. } if path == "/a")
+        matches!(&reference.profiles[1].content, describe::ExplainedContent::Unix { path, .. } if path == "/a")
     );
-    assert_eq!(reference.profiles[2].content, describe::Content::Components(vec![]));
-    assert_eq!(reference.profiles[3].content, describe::Content::Opaque { hex: "01".into() });
-    assert!(matches!(reference.profiles[4].content, describe::Content::Malformed { .. }));
+    assert_eq!(reference.profiles[2].content, describe::ExplainedContent::Components(vec![]));
+    assert_eq!(
+        reference.profiles[3].content,
+        describe::ExplainedContent::Opaque { hex: "01".into() }
+    );
+    assert!(matches!(reference.profiles[4].content, describe::ExplainedContent::Malformed { .. }));
 }
 
 /// Made by `genior IDL:X:1.0 localhost 1234 foo` of omniORB 4.2.5.
@@ -428,8 +432,9 @@ fn a_reference_made_by_omniorb() {
     assert_eq!(profile.endpoints()[0].to_string(), "localhost:1234");
     assert_eq!(profile.object_key, b"foo");
     let orb = profile.component(tag::ORB_TYPE).unwrap().decode();
-    assert_eq!(orb, Ok(Component::OrbType(orb_type::OMNIORB)));
-    let Ok(Component::CodeSets(sets)) = profile.component(tag::CODE_SETS).unwrap().decode() else {
+    assert_eq!(orb, Ok(DecodedComponent::OrbType(orb_type::OMNIORB)));
+    let Ok(DecodedComponent::CodeSets(sets)) = profile.component(tag::CODE_SETS).unwrap().decode()
+    else {
         panic!("a code set component");
     };
     assert_eq!(sets.for_char_data, self::sets(code_sets::ISO_8859_1, &[code_sets::UTF_8]));

@@ -9,7 +9,7 @@ use crate::rt::PriorityModel;
 use crate::values::ByteOrder;
 use crate::{CompletionStatus, Outcome, Ref, Servant, SystemException, Upcall, minor};
 use oxorb_cdr::{Encode as _, Relayed};
-use oxorb_core::{Answered, Op, Operation};
+use oxorb_core::{Op, Operation, RawReply};
 
 use crate::bridge::activity::ObjectActivity;
 use crate::bridge::counts::add;
@@ -202,10 +202,10 @@ fn call<'r>(
 fn answer(
     passage: &Arc<Passage>,
     upcall: Upcall<'_>,
-    answered: Answered<'_>,
+    answered: RawReply<'_>,
     known: Option<&Known>,
 ) -> Outcome {
-    let (Answered::Results(d) | Answered::Exception(d)) = &answered;
+    let (RawReply::Results(d) | RawReply::Exception(d)) = &answered;
     let place = Place::of(d);
     let values = match is_searched(passage, known) {
         false => None,
@@ -221,8 +221,8 @@ fn answer(
         Ok(octets) => {
             let d = place.decoder(&octets);
             let answered = match answered {
-                Answered::Results(_) => Answered::Results(d),
-                Answered::Exception(_) => Answered::Exception(d),
+                RawReply::Results(_) => RawReply::Results(d),
+                RawReply::Exception(_) => RawReply::Exception(d),
             };
             answer_unchanged(passage, upcall, answered, None)
         }
@@ -237,7 +237,7 @@ fn answer(
 fn answer_unchanged(
     passage: &Arc<Passage>,
     upcall: Upcall<'_>,
-    answered: Answered<'_>,
+    answered: RawReply<'_>,
     known: Option<&Known>,
 ) -> Outcome {
     let counts = &passage.counts;
@@ -257,7 +257,7 @@ fn answer_unchanged(
 fn answer_decoded(
     passage: &Arc<Passage>,
     upcall: Upcall<'_>,
-    answered: Answered<'_>,
+    answered: RawReply<'_>,
     known: &Known,
 ) -> Outcome {
     let counts = &passage.counts;

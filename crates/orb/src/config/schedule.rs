@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use oxorb_core::{Modules, RunTimeScheduler};
-use oxorb_rt::dispatch::Storage;
+use oxorb_core::{ModuleSettings, RunTimeScheduler};
+use oxorb_rt::dispatch::QueueStorage;
 use oxorb_sched::queue::Missed;
 use oxorb_sched::table::{DispatchTable, Queue, Row};
 use oxorb_sched::{DispatchModel, Dispatching};
@@ -50,8 +50,8 @@ pub(crate) fn read(
     Ok(scheduler)
 }
 
-fn read_modules(source: &Source<'_>, table: &DeTable<'_>) -> Result<Modules, ConfigError> {
-    let mut modules = Modules::default();
+fn read_modules(source: &Source<'_>, table: &DeTable<'_>) -> Result<ModuleSettings, ConfigError> {
+    let mut modules = ModuleSettings::default();
     for (key, value) in table {
         let one_of = |known: &str| source.error(value.span().start, format!("expected {known}"));
         let count = || match source.number(value, MOST)? {
@@ -66,8 +66,8 @@ fn read_modules(source: &Source<'_>, table: &DeTable<'_>) -> Result<Modules, Con
             "reserve" => modules.reserve = source.yes_or_no(value)?,
             "storage" => {
                 modules.storage = match source.text(value)? {
-                    "list" => Storage::List,
-                    "heap" => Storage::Heap,
+                    "list" => QueueStorage::List,
+                    "heap" => QueueStorage::Heap,
                     _ => return Err(one_of("\"list\" or \"heap\"")),
                 }
             }

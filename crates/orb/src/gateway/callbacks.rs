@@ -6,7 +6,7 @@ use oxorb_object::components::tag;
 use oxorb_object::profile_tag::OXORB_PADDING;
 use oxorb_transport::{Access, PeerId};
 
-use crate::ior::{Component, IiopEndpoint, IiopProfile, Ior, TaggedComponent};
+use crate::ior::{DecodedComponent, IiopEndpoint, IiopProfile, Ior, TaggedComponent};
 
 /// Components that lead nowhere, or over TCP or TLS to addresses that [`addresses`] returns with their ports.
 const WITH_PORTS: [u32; 6] = [
@@ -103,7 +103,7 @@ pub(crate) fn addresses(profile: &IiopProfile) -> Vec<IiopEndpoint> {
     for component in &profile.components {
         match component.tag {
             tag::SSL_SEC_TRANS => {
-                if let Ok(Component::SslSecTrans { port, .. }) = component.decode() {
+                if let Ok(DecodedComponent::SslSecTrans { port, .. }) = component.decode() {
                     all.push(at_host(port));
                 }
             }
@@ -114,7 +114,7 @@ pub(crate) fn addresses(profile: &IiopProfile) -> Vec<IiopEndpoint> {
             }
             // TAO_SSL_ENDPOINTS has the TLS ports of these hosts.
             tag::TAO_ENDPOINTS => {
-                if let Ok(Component::TaoEndpoints(endpoints)) = component.decode() {
+                if let Ok(DecodedComponent::TaoEndpoints(endpoints)) = component.decode() {
                     all.extend(endpoints.into_iter().map(|(endpoint, _)| endpoint));
                 }
             }

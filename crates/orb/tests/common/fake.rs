@@ -12,7 +12,7 @@ use std::time::Duration;
 use oxorb::transport::{Acceptor, Address, Link};
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Encoder, Result as CdrResult};
-use oxorb_giop::{Frame, Inbox, Limits, LocateStatus, Message, ReplyStatus};
+use oxorb_giop::{Frame, Inbox, LocateStatus, Message, MessageLimits, ReplyStatus};
 use oxorb_object::components::orb_type;
 use oxorb_object::{Ior, TaggedComponent};
 use oxorb_testkit::watchdog;
@@ -92,7 +92,7 @@ impl FakeServer {
         };
         FakeConnection {
             peer: Peer::accepted(link),
-            inbox: Inbox::new(&Limits::default()).speaking(wire()),
+            inbox: Inbox::new(&MessageLimits::default()).speaking(wire()),
         }
     }
 }

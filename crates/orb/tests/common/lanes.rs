@@ -9,7 +9,7 @@ use oxorb::protocol::Profile;
 use oxorb::transport::Address;
 use oxorb::{ObjectRef, Orb};
 use oxorb_cdr::{ByteOrder, Encoder};
-use oxorb_giop::{Inbox, Limits, LocateStatus, Message, ReplyStatus};
+use oxorb_giop::{Inbox, LocateStatus, Message, MessageLimits, ReplyStatus};
 use oxorb_object::{Ior, RtPolicyValue, Version, context_id, policies_component};
 
 use super::PINGER;
@@ -95,7 +95,7 @@ impl Lanes {
 
 fn serve(mut stream: Peer, lane: usize, connection: usize, seen: &Mutex<Vec<Seen>>) {
     stream.set_read_timeout(None).unwrap();
-    let mut inbox = Inbox::new(&Limits::default()).speaking(wire());
+    let mut inbox = Inbox::new(&MessageLimits::default()).speaking(wire());
     loop {
         while inbox.poll().unwrap().is_some() {
             let note = |operation: &str, contexts| {

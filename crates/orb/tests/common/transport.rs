@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use oxorb::lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
-use oxorb::protocol::{Placed, Profile, Protocol, Protocols};
+use oxorb::protocol::{Placed, Profile, ProtocolStack, Protocols};
 use oxorb::transport::mem::{self, Memory};
 use oxorb::transport::{Address, Endpoint, tcp};
 use oxorb::{Builder, Orb};
@@ -20,7 +20,7 @@ const TRANSPORT: &str = "OXORB_TEST_TRANSPORT";
 /// The memory that all ORBs of a test process share.
 static MEMORY: LazyLock<Memory> = LazyLock::new(Memory::new);
 
-static CHOSEN: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
+static CHOSEN: LazyLock<Arc<ProtocolStack>> = LazyLock::new(|| {
     let name = match std::env::var(TRANSPORT).as_deref() {
         Err(_) | Ok("tcp") => "iiop".to_owned(),
         Ok("unix") => "uiop".to_owned(),
@@ -46,7 +46,7 @@ static KNOWN: LazyLock<Protocols> = LazyLock::new(|| {
 pub(crate) fn builder() -> Builder {
     let lite = |name, messaging, tag| over_memory(name, messaging, tag, &MEMORY);
     Orb::builder()
-        .protocol(Protocol::memory(MEMORY.clone()))
+        .protocol(ProtocolStack::memory(MEMORY.clone()))
         .protocol(lite("giop-lite+mem", GIOP_LITE, profile_tag::OXORB_LITE_MEMORY))
         .protocol(lite("giop-lite-rt+mem", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_MEMORY))
 }
@@ -57,9 +57,9 @@ fn over_memory(
     messaging: &'static dyn Messaging,
     tag: u32,
     memory: &Memory,
-) -> Protocol {
+) -> ProtocolStack {
     let profile = Placed::new(tag, name, mem::SCHEME);
-    Protocol::new(name, profile, Some(messaging), Arc::new(memory.clone())).unwrap()
+    ProtocolStack::new(name, profile, Some(messaging), Arc::new(memory.clone())).unwrap()
 }
 
 /// Returns a builder of servers that listen at any free address over the chosen protocol.
@@ -68,7 +68,7 @@ pub(crate) fn listening() -> Builder {
 }
 
 /// Returns the chosen protocol.
-pub(crate) fn protocol() -> &'static Protocol {
+pub(crate) fn protocol() -> &'static ProtocolStack {
     &CHOSEN
 }
 
@@ -207,7 +207,7 @@ pub(crate) fn assert_chosen(object: &oxorb::Ref) {
 /// Requirement of a test on the protocol.
 pub(crate) struct Only {
     name: &'static str,
-    holds: fn(&Protocol) -> bool,
+    holds: fn(&ProtocolStack) -> bool,
 }
 
 impl Only {

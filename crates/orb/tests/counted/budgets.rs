@@ -20,7 +20,7 @@ use oxorb::{
     SystemExceptionKind, Upcall, minor,
 };
 use oxorb_core::lock;
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, ThreadPriority};
 use oxorb_testkit::alloc;
 use oxorb_testkit::{require_realtime, require_reservations, until, watchdog};
 
@@ -49,7 +49,7 @@ struct Radar {
 /// State of the thread of one request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Seen {
-    class: Class,
+    class: SchedulingClass,
     /// Whether the thread was demoted in `spin`.
     demoted: bool,
     lane: Option<u32>,
@@ -68,7 +68,7 @@ impl Servant for Radar {
             "burn" => {
                 let time = Duration::from_millis(self.burns.load(Ordering::SeqCst));
                 let until = oxorb_sys::clock::thread_cpu() + time;
-                while class() != Class::Idle && oxorb_sys::clock::thread_cpu() < until {
+                while class() != SchedulingClass::Idle && oxorb_sys::clock::thread_cpu() < until {
                     burn(STEP);
                 }
             }
@@ -78,7 +78,7 @@ impl Servant for Radar {
                 while Instant::now() < until && !self.released.load(Ordering::SeqCst) {
                     burn(STEP);
                 }
-                demoted = class() == Class::Idle;
+                demoted = class() == SchedulingClass::Idle;
             }
             _ => {}
         }
@@ -103,7 +103,7 @@ impl Radar {
     }
 }
 
-fn class() -> Class {
+fn class() -> SchedulingClass {
     schedule::current().unwrap().class
 }
 
@@ -292,12 +292,12 @@ fn beyond_its_budget_a_request_runs_demoted_and_the_next_one_does_not() {
     }
     let bench = Bench::new("operation test::Radar::burn time=1ms/1000s beyond=demote");
     call(&bench.object, &BURN).unwrap();
-    assert_eq!(bench.radar.last().class, Class::Other, "nothing was used before");
+    assert_eq!(bench.radar.last().class, SchedulingClass::Other, "nothing was used before");
     for _ in 0..3 {
         call(&bench.object, &BURN).unwrap();
-        assert_eq!(bench.radar.last().class, Class::Idle);
+        assert_eq!(bench.radar.last().class, SchedulingClass::Idle);
         call(&bench.object, &QUICK).unwrap();
-        assert_eq!(bench.radar.last().class, Class::Other);
+        assert_eq!(bench.radar.last().class, SchedulingClass::Other);
     }
     let used = bench.server.budgets();
     assert_eq!((used[0].served, used[0].demoted, used[0].refused), (4, 3, 0));
@@ -318,10 +318,10 @@ fn with_priorities_of_the_system_the_thread_has_its_own_again() {
     for _ in 0..3 {
         call(&bench.object, &BURN).unwrap();
         call(&bench.object, &QUICK).unwrap();
-        assert_eq!(bench.radar.last().class, Class::Fifo);
+        assert_eq!(bench.radar.last().class, SchedulingClass::Fifo);
     }
     let seen = bench.radar.seen.lock().unwrap().clone();
-    assert_eq!(seen.iter().filter(|seen| seen.class == Class::Idle).count(), 3);
+    assert_eq!(seen.iter().filter(|seen| seen.class == SchedulingClass::Idle).count(), 3);
     bench.end();
 }
 
@@ -353,7 +353,7 @@ fn a_servant_that_overruns_is_told_and_demoted_until_it_ends() {
     assert!(overrun.used > overrun.allowed);
     assert_eq!(overrun.allowed, Duration::from_millis(5));
     call(&bench.object, &QUICK).unwrap();
-    assert_eq!(bench.radar.last().class, Class::Other, "as urgent as before");
+    assert_eq!(bench.radar.last().class, SchedulingClass::Other, "as urgent as before");
     assert_eq!(bench.count(Incident::Overrun), 1);
     assert_eq!(bench.server.budgets()[0].overruns, 1);
     bench.end();
@@ -640,5 +640,5 @@ fn an_orb_without_budgets_takes_none() {
 /// Reads the class of the calling thread from the kernel: the tests above rely on SCHED_OTHER.
 #[test]
 fn a_thread_begins_in_the_class_that_tests_expect() {
-    assert_eq!(schedule::current().unwrap(), Schedule::default());
+    assert_eq!(schedule::current().unwrap(), ThreadPriority::default());
 }

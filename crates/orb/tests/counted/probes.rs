@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use oxorb::__gen::Operations;
-use oxorb::rt::probe::{self, Side, Stage, Trace};
+use oxorb::rt::probe::{self, ProbeSide, Stage, Trace};
 use oxorb::settings::ClientConnections;
 use oxorb::{Outcome, Servant, Upcall};
 use oxorb_core::lock;
@@ -69,7 +69,7 @@ fn every_stage_is_stamped_without_allocation_or_lock() {
     assert_eq!(ping(&object, 0), Ok(1));
 
     let traces = probe::take();
-    for side in [Side::Client, Side::Server] {
+    for side in [ProbeSide::Client, ProbeSide::Server] {
         let expected: Vec<_> = Stage::ALL.iter().filter(|stage| stage.side() == side).collect();
         let trace = traces.iter().find(|trace| trace.records[0].stage.side() == side);
         let trace = trace.expect("a thread for each side");

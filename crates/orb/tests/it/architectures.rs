@@ -12,7 +12,7 @@ use oxorb::incident::Incident;
 use oxorb::poa::{PoaError, Policy, RtPolicies, ThreadPolicy};
 use oxorb::policy::{Qos, RequestQos};
 use oxorb::rt::{
-    Arriving, PoolThread, Priority, PriorityModel, QueueOrder, RateGroup, RequestBuffering,
+    ArrivingRequest, PoolThread, Priority, PriorityModel, QueueOrder, RateGroup, RequestBuffering,
     Serving, Threadpool, ThreadpoolError, ThreadpoolId,
 };
 use oxorb::settings::{ClientConnections, Concurrency, ReactorChoice};
@@ -551,7 +551,7 @@ fn filtered(concurrency: Concurrency) -> Filtered {
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let pools = Arc::<OnceLock<[ThreadpoolId; 2]>>::default();
     let (log, known) = (Arc::clone(&asked), Arc::clone(&pools));
-    let by_operation = move |request: &Arriving<'_>| {
+    let by_operation = move |request: &ArrivingRequest<'_>| {
         let seen = match request.peer() {
             PeerId::Ip(address) => address.is_loopback(),
             other => other != PeerId::Unknown,
@@ -562,7 +562,7 @@ fn filtered(concurrency: Concurrency) -> Filtered {
         alarm.then(|| PoolThread::of(known.get().unwrap()[0]))
     };
     let known = Arc::clone(&pools);
-    let by_caller = move |request: &Arriving<'_>| {
+    let by_caller = move |request: &ArrivingRequest<'_>| {
         let urgent = request.priority().is_some_and(|priority| priority.get() > 100);
         let important = request.qos().is_some_and(|qos| qos.importance > 5);
         let lane = usize::from(urgent);
@@ -630,7 +630,7 @@ fn a_filter_knows_priority_object_and_principal() {
     let first = Arc::<OnceLock<ObjectRef>>::default();
     let (log, known) = (Arc::clone(&seen), Arc::clone(&first));
     let server = common::transport::listening()
-        .thread_filter(move |request: &Arriving<'_>| {
+        .thread_filter(move |request: &ArrivingRequest<'_>| {
             let priority = request.priority().map(Priority::get);
             let is_first = request.is_for(known.get().unwrap());
             let principal = request.principal().to_vec();

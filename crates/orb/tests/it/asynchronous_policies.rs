@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use oxorb::client::{AsyncReply, Failure};
 use oxorb::policy::{LocateFirst, PolicyCurrent, RebindMode, ReplyStartTime, Retry};
-use oxorb::servant::Later;
+use oxorb::servant::ResponseHandler;
 use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
     CompletionStatus, Interface, ObjectRef, Outcome, Servant, SystemException, SystemExceptionKind,
@@ -359,7 +359,7 @@ fn no_reconnect_notices_a_lost_connection_and_no_rebind_does_not() {
 }
 
 /// Servant that keeps its requests and never answers them.
-struct Never(Mutex<Vec<Later>>);
+struct Never(Mutex<Vec<ResponseHandler>>);
 
 impl Servant for Never {
     fn repository_id(&self) -> &str {

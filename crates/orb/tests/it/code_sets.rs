@@ -1,7 +1,7 @@
 //! Code sets of transmitted strings (P4).
 
 use oxorb::__gen::Op;
-use oxorb::rt::{Arriving, PoolThread, RequestBuffering, Threadpool, ThreadpoolId};
+use oxorb::rt::{ArrivingRequest, PoolThread, RequestBuffering, Threadpool, ThreadpoolId};
 use oxorb::settings::ClientConnections;
 use oxorb::{
     Interface as _, ObjectRef, Outcome, Servant, SystemException, SystemExceptionKind, Upcall,
@@ -188,7 +188,7 @@ fn count(object: &ObjectRef, op: &'static Op, text: &str) -> Result<u32, SystemE
 fn code_sets_of_a_request_that_is_refused_apply_to_the_next_ones() {
     common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
     let _guard = watchdog(LONG);
-    let nowhere = |request: &Arriving<'_>| {
+    let nowhere = |request: &ArrivingRequest<'_>| {
         let is_refused = request.operation() == "refused";
         is_refused.then(|| PoolThread::of(ThreadpoolId(77)))
     };

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use oxorb::__gen::Op;
 use oxorb::lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
-use oxorb::protocol::{Placed, Protocol};
+use oxorb::protocol::{Placed, ProtocolStack};
 use oxorb::transport::mem::{self, Memory};
 use oxorb::transport::tcp::{self, Tcp};
 use oxorb::transport::{
@@ -305,7 +305,7 @@ fn copied(from: &Mutex<Seen>, to: &Mutex<Seen>) -> Copied {
 /// grown.
 fn measure(
     endpoint: &str,
-    protocol: impl Fn(Watched) -> Protocol,
+    protocol: impl Fn(Watched) -> ProtocolStack,
     inner: Arc<dyn Transport>,
 ) -> [Copied; 2] {
     let data = Data { argument: vec![3; LARGE], result: vec![5; LARGE] };
@@ -381,7 +381,7 @@ fn octets_of_a_large_sequence_are_not_copied_by_either_side() {
             move |transport: Watched| {
                 let profile = Placed::new(0x4f58_4fff, "watched", scheme);
                 let profile = if paths { profile.with_paths() } else { profile };
-                Protocol::new("watched", profile, messaging, Arc::new(transport)).unwrap()
+                ProtocolStack::new("watched", profile, messaging, Arc::new(transport)).unwrap()
             }
         };
         let all = [

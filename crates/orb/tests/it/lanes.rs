@@ -16,7 +16,7 @@ use oxorb::rt::{
 };
 use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_giop::{Message, ReplyStatus};
-use oxorb_object::components::{Component, tag};
+use oxorb_object::components::{DecodedComponent, tag};
 use oxorb_object::{RtPolicyValue, minor};
 use oxorb_testkit::{require_realtime, watchdog};
 
@@ -480,7 +480,7 @@ fn lanes_listen_where_they_are_told() {
 }
 
 /// Returns a component of the object's only profile, raw and decoded.
-fn component(object: &ObjectRef, wanted: u32) -> Option<(Vec<u8>, Component)> {
+fn component(object: &ObjectRef, wanted: u32) -> Option<(Vec<u8>, DecodedComponent)> {
     let profile = object.reference().ior().iiop_profiles().next()?;
     let component = profile.component(wanted)?.clone();
     let decoded = component.decode().unwrap();
@@ -489,7 +489,7 @@ fn component(object: &ObjectRef, wanted: u32) -> Option<(Vec<u8>, Component)> {
 
 fn lanes_of(object: &ObjectRef) -> Vec<i16> {
     match component(object, tag::TAO_ENDPOINTS) {
-        Some((_, Component::TaoEndpoints(endpoints))) => {
+        Some((_, DecodedComponent::TaoEndpoints(endpoints))) => {
             let own = common::port(&common::address(object));
             assert_eq!(endpoints[0].0.port, own, "the profile's own comes first");
             endpoints.iter().map(|(_, priority)| *priority).collect()
@@ -529,7 +529,7 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     let banded = RtPolicies { priority_bands: Some(bands), ..propagated };
     let object = activate(&poa(&server, "banded", banded), &client, &worker());
     assert_eq!(lanes_of(&object), [10, 30], "those inside the bands");
-    let (_, Component::Policies(values)) = component(&object, tag::POLICIES).unwrap() else {
+    let (_, DecodedComponent::Policies(values)) = component(&object, tag::POLICIES).unwrap() else {
         panic!("no policies");
     };
     let kinds: Vec<_> = values.iter().map(|(kind, _)| *kind).collect();
@@ -548,7 +548,7 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     let own = poa.activate_servant_with_priority(worker(), priority(30)).unwrap();
     let own = elsewhere(&client, &own);
     assert_eq!(lanes_of(&own), [30]);
-    let (_, Component::Policies(values)) = component(&own, tag::POLICIES).unwrap() else {
+    let (_, DecodedComponent::Policies(values)) = component(&own, tag::POLICIES).unwrap() else {
         panic!("no policies");
     };
     let published = RtPolicyValue::decode(values[0].0, &values[0].1).unwrap();

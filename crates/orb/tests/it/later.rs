@@ -13,7 +13,7 @@ use oxorb::poa::{
     ServantRetention, ThreadPolicy,
 };
 use oxorb::policy::SyncScope;
-use oxorb::servant::Later;
+use oxorb::servant::ResponseHandler;
 use oxorb::{
     CompletionStatus, Interface, ObjectRef, Orb, Outcome, Ref, Servant, SystemException,
     SystemExceptionKind, Upcall, minor,
@@ -29,12 +29,12 @@ static TELL: Op = Op::oneway("note");
 /// holds the request.
 #[derive(Default)]
 struct Keeper {
-    kept: Mutex<Vec<(i64, Later)>>,
+    kept: Mutex<Vec<(i64, ResponseHandler)>>,
 }
 
 impl Keeper {
     /// Waits for `wanted` requests, and returns all that are kept.
-    fn take(&self, wanted: usize) -> Vec<(i64, Later)> {
+    fn take(&self, wanted: usize) -> Vec<(i64, ResponseHandler)> {
         loop {
             let mut kept = self.kept.lock().unwrap();
             if kept.len() >= wanted {
@@ -45,7 +45,7 @@ impl Keeper {
         }
     }
 
-    fn take_one(&self) -> Later {
+    fn take_one(&self) -> ResponseHandler {
         self.take(1).pop().unwrap().1
     }
 }
@@ -64,7 +64,7 @@ impl Servant for Kept {
                 Err(rejected) => upcall.reject(rejected),
             },
             "note" => upcall.later(|later| self.0.kept.lock().unwrap().push((0, later))),
-            "sleep" => upcall.later(Later::done),
+            "sleep" => upcall.later(ResponseHandler::done),
             "stop" => upcall.later(|_later| panic!("as the test wants it")),
             "hanging" => upcall.reply(|e| {
                 e.ulong(0);
@@ -79,7 +79,7 @@ impl Servant for Kept {
     }
 }
 
-fn answer(later: Later, n: i64) {
+fn answer(later: ResponseHandler, n: i64) {
     later.reply(|e| {
         e.longlong(n + 1);
         Ok(())

@@ -674,7 +674,7 @@ fn a_client_that_does_not_take_its_replies_is_refused_and_no_other() {
 }
 
 /// Servant that decodes a sequence of anys and keeps the request, to answer it later.
-struct LaterCollector(Mutex<Vec<oxorb::servant::Later>>);
+struct LaterCollector(Mutex<Vec<oxorb::servant::ResponseHandler>>);
 
 impl Servant for LaterCollector {
     fn repository_id(&self) -> &str {

@@ -13,8 +13,8 @@ use oxorb::policy::{RelativeRoundtripTimeout, Retry, SyncScope};
 use oxorb::rt::{SchedulingClass, Threadpool};
 use oxorb::sched::level::{Criticality, Importance};
 use oxorb::sched::table::{DispatchTable, Queue, Row};
-use oxorb::sched::{DispatchModel, Dispatching, Modules, RunTimeScheduler};
-use oxorb::servant::Raise;
+use oxorb::sched::{DispatchModel, Dispatching, ModuleSettings, RunTimeScheduler};
+use oxorb::servant::ServantError;
 use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{
     Builder, CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall,
@@ -46,7 +46,7 @@ fn with_metrics(builder: Builder) -> Orb {
 /// User exception without members.
 struct Refused;
 
-impl Raise for Refused {
+impl ServantError for Refused {
     fn system(&self) -> Option<SystemException> {
         None
     }
@@ -393,7 +393,7 @@ fn a_collocated_call_with_a_message_is_a_call_and_a_request() {
 }
 
 /// Returns a server with metrics whose dispatching module serves one operation.
-fn with_a_module(operation: &str, modules: Modules) -> Orb {
+fn with_a_module(operation: &str, modules: ModuleSettings) -> Orb {
     const MINUTE: u64 = 60_000_000_000;
     let row = Row {
         name: operation.into(),
@@ -419,7 +419,7 @@ fn with_a_module(operation: &str, modules: Modules) -> Orb {
 #[test]
 fn requests_that_a_full_module_refuses_are_counted() {
     let _guard = watchdog(LONG);
-    let mut modules = Modules::default();
+    let mut modules = ModuleSettings::default();
     modules.capacity = 1;
     let server = with_a_module("test::Pinger::wait", modules);
     let client = client(ClientConnections::Cached);
@@ -466,7 +466,7 @@ fn requests_that_a_full_module_refuses_are_counted() {
 #[test]
 fn operations_and_modules_of_a_schedule_are_shown() {
     let _guard = watchdog(LONG);
-    let server = with_a_module("test::Pinger::ping", Modules::default());
+    let server = with_a_module("test::Pinger::ping", ModuleSettings::default());
     let client = client(ClientConnections::Cached);
     let object = pinger(&server, &client);
     assert_eq!(ping(&object, 1), Ok(2));

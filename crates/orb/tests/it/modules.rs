@@ -13,8 +13,8 @@ use oxorb::sched::queue::Missed;
 use oxorb::sched::repository::{Characteristics, Constraints};
 use oxorb::sched::time::{MILLISECOND, SECOND};
 use oxorb::sched::{
-    DispatchModel, DispatchTable, Modules, OsPriorities, Repository, RunTimeScheduler, Schedule,
-    Strategy,
+    DispatchModel, DispatchTable, ModuleSettings, OsPriorities, Repository, RunTimeScheduler,
+    Schedule, Strategy,
 };
 use oxorb::settings::ClientConnections;
 use oxorb::{
@@ -95,12 +95,12 @@ fn table_under(strategy: Strategy, model: DispatchModel) -> DispatchTable {
     DispatchTable::from(&schedule)
 }
 
-fn plant(strategy: Strategy, change: impl FnOnce(&mut Modules)) -> Plant {
+fn plant(strategy: Strategy, change: impl FnOnce(&mut ModuleSettings)) -> Plant {
     plant_of(table(strategy), change)
 }
 
-fn plant_of(table: DispatchTable, change: impl FnOnce(&mut Modules)) -> Plant {
-    let mut modules = Modules::default();
+fn plant_of(table: DispatchTable, change: impl FnOnce(&mut ModuleSettings)) -> Plant {
+    let mut modules = ModuleSettings::default();
     change(&mut modules);
     let mut scheduler = RunTimeScheduler::new(table);
     scheduler.modules = Some(modules);
@@ -311,7 +311,7 @@ fn processor_time_that_cannot_be_reserved_keeps_the_orb_from_listening() {
     }
     let queues = table(Strategy::MUF).queues().to_vec();
     let table = DispatchTable::new(DispatchModel::Band, rows, queues).unwrap();
-    let mut modules = Modules::default();
+    let mut modules = ModuleSettings::default();
     modules.reserve = true;
     let mut scheduler = RunTimeScheduler::new(table);
     scheduler.modules = Some(modules);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use oxorb::__gen::Op;
 use oxorb::settings::ClientConnections;
 use oxorb::{ObjectRef, Outcome, Servant, SystemException, Upcall};
-use oxorb_giop::{Inbox, Limits, Message};
+use oxorb_giop::{Inbox, Message, MessageLimits};
 use oxorb_testkit::watchdog;
 
 use crate::common::fake::FakeServer;
@@ -57,7 +57,7 @@ impl Multiplexing {
     fn to(object: &ObjectRef) -> Self {
         Multiplexing {
             stream: Peer::connect(&address(object)),
-            inbox: Inbox::new(&Limits::default()).speaking(wire()),
+            inbox: Inbox::new(&MessageLimits::default()).speaking(wire()),
         }
     }
 

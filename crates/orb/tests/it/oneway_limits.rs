@@ -8,7 +8,7 @@ use oxorb::__gen::Op;
 use oxorb::policy::{RelativeRequestTimeout, RelativeRoundtripTimeout, SyncScope};
 use oxorb::settings::ClientConnections;
 use oxorb::{Interface as _, ObjectRef, Orb};
-use oxorb_giop::{Inbox, Limits, Request};
+use oxorb_giop::{Inbox, MessageLimits, Request};
 use oxorb_object::context_id::INVOCATION_POLICIES;
 use oxorb_testkit::watchdog;
 
@@ -27,7 +27,7 @@ impl Connection {
     fn of(listener: &UnixListener) -> Self {
         let (stream, _) = listener.accept().unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
-        Self(stream, Inbox::new(&Limits::default()))
+        Self(stream, Inbox::new(&MessageLimits::default()))
     }
 
     /// Reports whether the client's next request carries time limits.

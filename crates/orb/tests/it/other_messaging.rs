@@ -9,13 +9,14 @@ use std::thread;
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, Encoder};
-use oxorb_core::protocol::{Iiop, Placed, Protocol, Protocols};
+use oxorb_core::protocol::{Iiop, Placed, ProtocolStack, Protocols};
 use oxorb_core::{
-    Adapter, ClientConnections, Interface as _, Later, Located, Op, Options, Orb, Outcome, Ref,
-    Upcall,
+    Adapter, ClientConnections, Interface as _, Located, Op, Options, Orb, Outcome, Ref,
+    ResponseHandler, Upcall,
 };
 use oxorb_giop::{
-    Alias, Frame, Inbox, Limits, Reply, ReplyStatus, RequestHeader, Response, TargetAddress, Wire,
+    Alias, Frame, Inbox, MessageLimits, Reply, ReplyStatus, RequestHeader, Response, TargetAddress,
+    Wire,
 };
 use oxorb_lite::GIOP_LITE_RT;
 use oxorb_object::{SystemException, SystemExceptionKind};
@@ -53,7 +54,7 @@ impl Counter {
     }
 }
 
-fn done(later: Later, number: i32) {
+fn done(later: ResponseHandler, number: i32) {
     later.reply(|e| {
         e.long(number + 1);
         Ok(())
@@ -108,7 +109,7 @@ impl Adapter for Counter {
     fn close(&self) {}
 }
 
-fn options(protocol: Protocol) -> Options {
+fn options(protocol: ProtocolStack) -> Options {
     let mut options = Options::default();
     options.protocols = Protocols::of([protocol]).unwrap();
     options
@@ -153,7 +154,7 @@ fn calls_of_all_kinds_over_connections_of_all_kinds() {
         let memory = Memory::new();
         let protocol = || {
             let (memory, messaging) = (Arc::new(memory.clone()), Some(GIOP_LITE_RT));
-            Protocol::new("rt", Placed::MEMORY, messaging, memory).unwrap()
+            ProtocolStack::new("rt", Placed::MEMORY, messaging, memory).unwrap()
         };
         let (server, object, _) = server(options(protocol()), "rt://bank");
         let mut shared = options(protocol());
@@ -230,14 +231,14 @@ impl Raw {
 #[test]
 fn aliases_are_known_to_the_thread_that_takes_a_connection_over() {
     let _guard = watchdog(LIMIT);
-    let protocol = Protocol::new("rt", Iiop, Some(GIOP_LITE_RT), Arc::new(Tcp)).unwrap();
+    let protocol = ProtocolStack::new("rt", Iiop, Some(GIOP_LITE_RT), Arc::new(Tcp)).unwrap();
     let mut options = options(protocol);
     options.max_requests_per_connection = 8;
     let (server, object, counter) = server(options, "rt://127.0.0.1:0");
     let port = object.ior().iiop_profiles().next().unwrap().port;
     let mut client = Raw {
         stream: TcpStream::connect(("127.0.0.1", port)).unwrap(),
-        inbox: Inbox::new(&Limits::default()).speaking(WIRE),
+        inbox: Inbox::new(&MessageLimits::default()).speaking(WIRE),
     };
     let known = |number| Alias { number, known: true };
     let new = |number| Alias { number, known: false };

@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use oxorb::settings::Meaning;
+use oxorb::settings::PeerOptionMeaning;
 use oxorb_testkit::page::assert_up_to_date;
 
 #[test]
@@ -19,12 +19,14 @@ fn render() -> String {
         writeln!(page, "\n## {orb}\n\n| option | here | |\n|---|---|---|").unwrap();
         for option in options {
             let (here, note) = match option.meaning {
-                Meaning::Setting { name, note, .. } => (format!("`-ORB{name}`"), note),
-                Meaning::Checked { note, .. } => ("as it is here".to_owned(), note),
-                Meaning::Ignored(reason) => ("ignored".to_owned(), reason),
-                Meaning::Refused(reason) => ("refused".to_owned(), reason),
-                Meaning::ServiceFile => ("read".to_owned(), "the table of svc.conf below"),
-                Meaning::ServiceDirective => ("read".to_owned(), "as a line of svc.conf"),
+                PeerOptionMeaning::Setting { name, note, .. } => (format!("`-ORB{name}`"), note),
+                PeerOptionMeaning::Checked { note, .. } => ("as it is here".to_owned(), note),
+                PeerOptionMeaning::Ignored(reason) => ("ignored".to_owned(), reason),
+                PeerOptionMeaning::Refused(reason) => ("refused".to_owned(), reason),
+                PeerOptionMeaning::ServiceFile => {
+                    ("read".to_owned(), "the table of svc.conf below")
+                }
+                PeerOptionMeaning::ServiceDirective => ("read".to_owned(), "as a line of svc.conf"),
                 _ => unreachable!("a meaning that the page does not know"),
             };
             let name = option.name;

@@ -9,10 +9,10 @@ use oxorb::__gen::Op;
 use oxorb::poa::{IdAssignment, Policies, RtPolicies};
 use oxorb::policy::{Bandwidth, ClientProtocol, Protocol, ProtocolList, TcpProtocolProperties};
 use oxorb::rt::{
-    LaneScheduling, Priority, PriorityModel, PriorityModelPolicy, Reservation,
-    SchedulingClass as Class, Serving, Threadpool, ThreadpoolError,
+    LaneScheduling, Priority, PriorityModel, PriorityModelPolicy, Reservation, SchedulingClass,
+    Serving, Threadpool, ThreadpoolError,
 };
-use oxorb::servant::Later;
+use oxorb::servant::ResponseHandler;
 use oxorb::settings::ClientConnections;
 use oxorb::{
     CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemExceptionKind, Upcall,
@@ -129,7 +129,7 @@ impl Servant for Slow {
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
         let asked = upcall.orb().thread_priority().map_or(-1, Priority::get);
-        upcall.later(|later: Later| {
+        upcall.later(|later: ResponseHandler| {
             let answering = thread::spawn(move || {
                 later.reply(|e| {
                     e.string("later")?;
@@ -345,9 +345,9 @@ fn each_lane_is_scheduled_as_it_says() {
     let _guard = watchdog(LONG);
     let (server, client) = (fifo_server(), client());
     let classes = [
-        (10, LaneScheduling::AsOrb, Class::Fifo),
-        (20, LaneScheduling::Class(Class::RoundRobin), Class::RoundRobin),
-        (30, LaneScheduling::Class(Class::Other), Class::Other),
+        (10, LaneScheduling::AsOrb, SchedulingClass::Fifo),
+        (20, LaneScheduling::Class(SchedulingClass::RoundRobin), SchedulingClass::RoundRobin),
+        (30, LaneScheduling::Class(SchedulingClass::Other), SchedulingClass::Other),
     ];
     let reserved = lane(40, 2).scheduling(LaneScheduling::Reserved(small_reservation()));
     let lanes = classes.map(|(value, scheduling, _)| lane(value, 1).scheduling(scheduling));
@@ -367,7 +367,7 @@ fn each_lane_is_scheduled_as_it_says() {
     for ((value, _, class), seen) in classes.into_iter().zip(seen) {
         // The `continuous` mapping starts at the lowest native priority of the class: 0 for SCHED_OTHER, which has no
         // other, and 1 for the real-time classes.
-        let priority = if class == Class::Other { 0 } else { i32::from(value) + 1 };
+        let priority = if class == SchedulingClass::Other { 0 } else { i32::from(value) + 1 };
         assert_eq!(seen, (Some(value), class, priority, false), "lane {value}");
     }
     assert_eq!((reserved.0, reserved.3), (Some(40), true));
@@ -400,7 +400,7 @@ fn a_lane_that_wants_more_time_than_there_is_does_not_start() {
 fn a_schedule_that_contradicts_the_rest_of_a_lane_is_refused_with_the_reason() {
     let (fifo, plain) = (fifo_server(), server());
     let reserved = || lane(10, 1).scheduling(LaneScheduling::Reserved(small_reservation()));
-    let round = || lane(10, 1).scheduling(LaneScheduling::Class(Class::RoundRobin));
+    let round = || lane(10, 1).scheduling(LaneScheduling::Class(SchedulingClass::RoundRobin));
     let pool = |lane| Threadpool::with_lanes([lane]);
     let cases = [
         (&plain, pool(round()), "-ORBSchedPolicy"),
@@ -420,7 +420,7 @@ fn a_schedule_that_contradicts_the_rest_of_a_lane_is_refused_with_the_reason() {
 
 fn fifo_server() -> Orb {
     common::transport::listening()
-        .configure(|options| options.realtime.class = Class::Fifo)
+        .configure(|options| options.realtime.class = SchedulingClass::Fifo)
         .setting("PriorityMapping", "continuous")
         .build()
         .unwrap()
@@ -436,7 +436,7 @@ fn small_reservation() -> Reservation {
 #[derive(Default)]
 struct Scheduled(Mutex<Option<Schedule>>);
 
-type Schedule = (Option<i16>, Class, i32, bool);
+type Schedule = (Option<i16>, SchedulingClass, i32, bool);
 
 impl Servant for Scheduled {
     fn repository_id(&self) -> &str {

@@ -12,7 +12,7 @@ use oxorb::policy::{
     ClientProtocol, FragmentSize, PolicySet, Protocol, ProtocolFallback, ProtocolList, QueueLimit,
     SetOverrideType, SyncScope, TcpProtocolProperties,
 };
-use oxorb::protocol::Protocol as Spoken;
+use oxorb::protocol::ProtocolStack as Spoken;
 use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::transport::mem::Memory;
 use oxorb::{

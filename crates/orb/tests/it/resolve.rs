@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use oxorb::__gen::{CdrResult, Encoder, Raise, encode_ref};
+use oxorb::__gen::{CdrResult, Encoder, ServantError, encode_ref};
 use oxorb::{
     Interface, ObjectRef, Orb, Outcome, ResolveError, Servant, SystemException,
     SystemExceptionKind, Upcall,
@@ -24,7 +24,7 @@ enum Refused {
     CannotProceed(ObjectRef, &'static str),
 }
 
-impl Raise for Refused {
+impl ServantError for Refused {
     fn system(&self) -> Option<SystemException> {
         None
     }

@@ -14,7 +14,7 @@ use oxorb::policy::{ClientProtocol, Protocol};
 use oxorb::rt::{OrbThread, PriorityModel, ThreadPurpose, Threadpool};
 use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{Interface as _, ObjectRef, Orb};
-use oxorb_object::components::Component;
+use oxorb_object::components::DecodedComponent;
 use oxorb_object::components::tag::{OMNIORB_UNIX, OXORB_SHM_SOCKET, OXORB_SOCKET};
 use oxorb_object::{IiopProfile, SocketIdentity, TaggedComponent, profile_tag};
 use oxorb_testkit::process::{Process, rerun, test_name};
@@ -202,7 +202,7 @@ fn component(ior: &Ior) -> (String, SocketIdentity) {
     let profile = IiopProfile::parse(iiop).unwrap();
     let mut said = profile.components.iter().map(|it| it.decode().unwrap());
     let found = said.find_map(|component| match component {
-        Component::OxorbShmSocket { place, identity } => Some((place, identity)),
+        DecodedComponent::OxorbShmSocket { place, identity } => Some((place, identity)),
         _ => None,
     });
     found.unwrap()

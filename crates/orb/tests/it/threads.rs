@@ -14,15 +14,15 @@ use oxorb::rt::{
 };
 use oxorb::settings::Concurrency;
 use oxorb::{Interface, ObjectRef, SystemException};
-use oxorb_sys::schedule::{self, Schedule};
+use oxorb_sys::schedule::{self, ThreadPriority};
 use oxorb_testkit::{require_realtime, watchdog};
 
 use crate::common::fake::{FakeServer, Received};
 use crate::common::worker::*;
 use crate::common::{self, LONG, NOTE, PING, Pinger, alone, ping, ping_async};
 
-fn fifo(priority: i32) -> Schedule {
-    Schedule { class: SchedulingClass::Fifo, priority }
+fn fifo(priority: i32) -> ThreadPriority {
+    ThreadPriority { class: SchedulingClass::Fifo, priority }
 }
 
 /// Starts a call of a [`Worker`] that waits at its gate.
@@ -138,7 +138,7 @@ fn no_thread_inherits_the_schedule_of_the_one_that_started_it() {
     let _guard = watchdog(LONG);
     with_all_threads(SchedulingClass::Other, |threads| {
         for one in threads {
-            let plain = ThreadScheduling::Class(Schedule::default());
+            let plain = ThreadScheduling::Class(ThreadPriority::default());
             assert_eq!(one.configured.scheduling, plain, "{one}");
             assert_eq!(one.actual, one.configured, "{one}");
         }

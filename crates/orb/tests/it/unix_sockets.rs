@@ -19,7 +19,7 @@ use oxorb::policy::{LocateFirst, RelativeRoundtripTimeout, SyncScope};
 use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::{CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind};
 use oxorb_cdr::Encoder;
-use oxorb_object::components::Component;
+use oxorb_object::components::DecodedComponent;
 use oxorb_object::components::tag::{OMNIORB_UNIX, OXORB_SOCKET};
 use oxorb_object::{IiopProfile, PlaceProfile, SocketIdentity, TaggedComponent, profile_tag};
 use oxorb_testkit::tap::{Conversation, Tap};
@@ -294,7 +294,7 @@ impl Impostor {
         let profile = IiopProfile::parse(&ior.profiles[0]).unwrap();
         let mut said = profile.components.iter().map(|it| it.decode().unwrap());
         let found = said.find_map(|component| match component {
-            Component::OxorbSocket { name, identity } => Some((name, identity)),
+            DecodedComponent::OxorbSocket { name, identity } => Some((name, identity)),
             _ => None,
         });
         let (name, identity) = found.unwrap();

@@ -12,7 +12,7 @@ use oxorb_sys::datagram::{self, Came};
 use oxorb_sys::random;
 use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::sync::Mutex;
-use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Refused};
+use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, RefusedConnection};
 
 use crate::datagram::link::{DatagramLink, canonical};
 use crate::datagram::message::{Header, Kind};
@@ -117,7 +117,7 @@ impl DatagramAcceptor {
                 self.place.sources
             );
             let peer = canonical(came.source).to_string();
-            return Err(Refused { peer, why }.into());
+            return Err(RefusedConnection { peer, why }.into());
         }
         let socket = datagram::connected_at(self.own, self.dual_stack, came.source, came.at)?;
         // From now on, datagrams of this source arrive at the new socket. Earlier ones are still in the queue of the

@@ -36,7 +36,7 @@ mod window;
 
 use std::sync::Arc;
 
-use oxorb_core::protocol::Protocol;
+use oxorb_core::protocol::ProtocolStack;
 use oxorb_transport::Scheme;
 
 pub use link::LONGEST_WAIT;
@@ -50,6 +50,6 @@ pub use window::{Seen, WINDOW, Window};
 pub const SCHEME: Scheme = Scheme::new("udp");
 
 /// Returns the protocol: GIOP over UDP, under the name `diop`.
-pub fn protocol() -> Protocol {
-    Protocol::over_datagrams("diop", Diop, Arc::new(Udp)).expect("a name of letters")
+pub fn protocol() -> ProtocolStack {
+    ProtocolStack::over_datagrams("diop", Diop, Arc::new(Udp)).expect("a name of letters")
 }

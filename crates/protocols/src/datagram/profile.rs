@@ -1,7 +1,7 @@
 //! Profiles of datagrams.
 
 use oxorb_core::protocol::{Iiop, LocatedAddress, Profile, ProfileKind};
-use oxorb_object::components::{Component, tag};
+use oxorb_object::components::{DecodedComponent, tag};
 use oxorb_object::{
     IiopEndpoint, IiopProfile, Malformed, TaggedComponent, TaggedProfile, Version, profile_tag,
 };
@@ -28,7 +28,9 @@ impl ProfileKind for Diop {
         let read = IiopProfile::parse_alike(profile)?;
         let told = read.component(tag::OXORB_DATAGRAM);
         let most = match told.and_then(|component| component.decode().ok()) {
-            Some(Component::OxorbDatagram(most)) => usize::try_from(most).unwrap_or(USUAL_MOST),
+            Some(DecodedComponent::OxorbDatagram(most)) => {
+                usize::try_from(most).unwrap_or(USUAL_MOST)
+            }
             _ => USUAL_MOST,
         };
         let address = |at: &IiopEndpoint| address(&at.host, at.port, most);

@@ -25,7 +25,7 @@
 
 use std::sync::Arc;
 
-use oxorb_core::protocol::Protocol;
+use oxorb_core::protocol::ProtocolStack;
 use oxorb_transport::Scheme;
 
 mod accept;
@@ -62,7 +62,7 @@ pub use transport::Shm;
 pub const SCHEME: Scheme = Scheme::new("shm");
 
 /// Returns the protocol: GIOP over shared memory, under the name `shm`.
-pub fn protocol() -> Protocol {
-    let protocol = Protocol::new("shm", ShmProfile, None, Arc::new(Shm));
+pub fn protocol() -> ProtocolStack {
+    let protocol = ProtocolStack::new("shm", ShmProfile, None, Arc::new(Shm));
     protocol.expect("shared memory is a reliable stream")
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use oxorb_sys::schedule::Schedule;
+use oxorb_sys::schedule::ThreadPriority;
 use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 use oxorb_sys::{barrier, thread};
 
@@ -166,7 +166,7 @@ fn look_after(reclaim: &Arc<PageReclaim>) -> io::Result<()> {
     let mut keeper = keeper();
     if !keeper.runs {
         barrier::register()?;
-        thread::Builder::new("oxorb-shm-pages").schedule(Schedule::default()).spawn(run)?;
+        thread::Builder::new("oxorb-shm-pages").schedule(ThreadPriority::default()).spawn(run)?;
         keeper.runs = true;
     }
     keeper.known.push(Known {

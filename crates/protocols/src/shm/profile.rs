@@ -2,7 +2,7 @@
 
 use crate::unix::Known;
 use oxorb_core::protocol::{LocatedAddress, Placed, Profile, ProfileKind};
-use oxorb_object::components::{Component, tag};
+use oxorb_object::components::{DecodedComponent, tag};
 use oxorb_object::{
     Malformed, SocketIdentity, TaggedComponent, TaggedProfile, Version, profile_tag,
 };
@@ -85,7 +85,7 @@ fn places(profile: &Profile) -> impl Iterator<Item = (String, SocketIdentity)> {
     let ours = ours.filter(|component| component.tag == tag::OXORB_SHM_SOCKET);
     let ours = ours.take(MAX_PLACES);
     ours.filter_map(|component| match component.decode() {
-        Ok(Component::OxorbShmSocket { place, identity }) => {
+        Ok(DecodedComponent::OxorbShmSocket { place, identity }) => {
             let read = Place::at(&Address::new(SCHEME, &place)).ok()?;
             // Only the canonical text of a place is accepted, which contains no identity.
             let address = (!read.name.is_temporary()).then(|| read.address())?;

@@ -6,7 +6,7 @@
 
 use std::os::fd::OwnedFd;
 
-use oxorb_sys::schedule::Schedule;
+use oxorb_sys::schedule::ThreadPriority;
 use oxorb_sys::socket::{self, Shutdown};
 use oxorb_sys::sync::{Mutex, MutexGuard};
 use oxorb_sys::{thread, unix};
@@ -42,8 +42,9 @@ pub(crate) fn close(client: OwnedFd) {
     }
     refused.waiting.push(client);
     if !refused.runs {
-        let started =
-            thread::Builder::new("oxorb-shm-refused").schedule(Schedule::default()).spawn(run);
+        let started = thread::Builder::new("oxorb-shm-refused")
+            .schedule(ThreadPriority::default())
+            .spawn(run);
         refused.runs = started.is_ok();
         if started.is_err() {
             let waiting = std::mem::take(&mut refused.waiting);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use oxorb_sys::shared::{PARTS, Part, Sheet};
 use oxorb_sys::spare::Spare;
-use oxorb_transport::{Place, Room, Rooms};
+use oxorb_transport::{Room, RoomPlace, Rooms};
 
 use crate::shm::ShmLink;
 use crate::shm::blocks::{Block, Blocks, SLOTS};
@@ -91,7 +91,7 @@ impl Lending {
     }
 }
 
-impl Place for Placed {
+impl RoomPlace for Placed {
     fn octets(&self) -> &[u8] {
         self.of.as_ref().map_or(&[], |(_, part)| part)
     }

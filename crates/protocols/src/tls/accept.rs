@@ -12,7 +12,7 @@ use oxorb_sys::clock::LONGEST_WAIT;
 use oxorb_sys::socket;
 use oxorb_sys::sync::Mutex;
 use oxorb_transport::tcp::{TcpAcceptor, TcpLink};
-use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Refused};
+use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, RefusedConnection};
 use rustls::{Connection, ServerConnection};
 
 use crate::tls::files::{Files, Loaded};
@@ -98,7 +98,7 @@ impl TlsAcceptor {
         let loaded = self.files.current();
         if let Some(why) = self.files.complaint() {
             let peer = "certificates".to_owned();
-            return Err(Refused { peer, why }.into());
+            return Err(RefusedConnection { peer, why }.into());
         }
         if let Some(evicted) = self.begin(work, &loaded)? {
             return Err(evicted.into());
@@ -108,7 +108,7 @@ impl TlsAcceptor {
 
     /// Accepts a waiting client, if any, and begins its handshake. Returns the client that was refused, if any: one
     /// that was evicted to free a slot, or the new one if there is no configuration.
-    fn begin(&self, work: &mut Work, loaded: &Loaded) -> io::Result<Option<Refused>> {
+    fn begin(&self, work: &mut Work, loaded: &Loaded) -> io::Result<Option<RefusedConnection>> {
         let tcp = match self.tcp.accept_link() {
             Ok(tcp) => tcp,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -199,7 +199,7 @@ impl TlsAcceptor {
 
 impl Work {
     /// Evicts a handshake if the limit is reached: the oldest of the address with the most.
-    fn make_room(&mut self, most: usize) -> Option<Refused> {
+    fn make_room(&mut self, most: usize) -> Option<RefusedConnection> {
         if self.under_way.len() < most {
             return None;
         }
@@ -218,7 +218,7 @@ impl Work {
     }
 
     /// Ends a handshake that exceeds its time limit.
-    fn late(&mut self, now: Instant) -> Option<Refused> {
+    fn late(&mut self, now: Instant) -> Option<RefusedConnection> {
         self.parting.retain(|it| it.until > now);
         let at = self.under_way.iter().position(|it| it.until <= now)?;
         let late = self.under_way.remove(at);
@@ -249,8 +249,8 @@ impl Parting {
     }
 }
 
-fn refused(tcp: &TcpLink, why: String) -> Refused {
-    Refused { peer: tcp.peer(), why }
+fn refused(tcp: &TcpLink, why: String) -> RefusedConnection {
+    RefusedConnection { peer: tcp.peer(), why }
 }
 
 impl Acceptor for TlsAcceptor {

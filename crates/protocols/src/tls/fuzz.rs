@@ -62,7 +62,7 @@ fn config() -> Arc<ServerConfig> {
     use rustls::pki_types::pem::PemObject as _;
     use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-    let made = crate::tls::make(&crate::tls::Wanted {
+    let made = crate::tls::make(&crate::tls::WantedCertificates {
         hosts: vec!["localhost".to_owned()],
         clients: Vec::new(),
         days: 2,

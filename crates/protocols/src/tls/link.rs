@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use oxorb_sys::socket;
 use oxorb_sys::sync::{Mutex, MutexGuard};
 use oxorb_transport::tcp::TcpLink;
-use oxorb_transport::{Facts, Link, PeerId, Properties, Refused, WriteError};
+use oxorb_transport::{Facts, Link, PeerId, Properties, RefusedConnection, WriteError};
 use rustls::client::verify_server_name;
 use rustls::pki_types::ServerName;
 use rustls::server::ParsedCertificate;
@@ -270,7 +270,7 @@ impl TlsLink {
                 if self.side == Side::Client && !heard && words::is_refusal(*alert) =>
             {
                 let peer = self.peer();
-                Refused { peer, why }.into()
+                RefusedConnection { peer, why }.into()
             }
             _ => io::Error::new(io::ErrorKind::InvalidData, why),
         }

@@ -10,7 +10,7 @@ use rcgen::{
 
 /// Requested certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedCertificates {
     /// Names and addresses of the server's host.
     pub hosts: Vec<String>,
     /// Names of clients.
@@ -21,7 +21,7 @@ pub struct Wanted {
 
 /// Generated file.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct CertificateFile {
     /// Name of the file.
     pub name: String,
     /// Contents of the file, PEM.
@@ -31,9 +31,9 @@ pub struct Made {
 }
 
 /// Formats the file without its key.
-impl fmt::Debug for Made {
+impl fmt::Debug for CertificateFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Made({:?}, {} octets)", self.name, self.content.len())
+        write!(f, "CertificateFile({:?}, {} octets)", self.name, self.content.len())
     }
 }
 
@@ -43,7 +43,7 @@ impl fmt::Debug for Made {
 ///
 /// # Errors
 /// Sentence about an invalid host, name or number of days.
-pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
+pub fn make(wanted: &WantedCertificates) -> Result<Vec<CertificateFile>, String> {
     if !(1..=3650).contains(&wanted.days) {
         return Err("the validity of certificates must be from 1 to 3650 days".to_owned());
     }
@@ -86,8 +86,11 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let authority = CertifiedIssuer::self_signed(authority, key()?).map_err(failed)?;
-    let made =
-        |name: &str, content: String, secret| Made { name: name.to_owned(), content, secret };
+    let made = |name: &str, content: String, secret| CertificateFile {
+        name: name.to_owned(),
+        content,
+        secret,
+    };
     let mut all = vec![
         made("ca.pem", authority.pem(), false),
         made("ca.key", authority.key().serialize_pem(), true),
@@ -143,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused() {
-        let wanted = |host: &str, client: &str, days| Wanted {
+        let wanted = |host: &str, client: &str, days| WantedCertificates {
             hosts: vec![host.to_owned()],
             clients: vec![client.to_owned()],
             days,

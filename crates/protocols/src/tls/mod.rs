@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use oxorb_core::protocol::Protocol;
+use oxorb_core::protocol::ProtocolStack;
 use oxorb_transport::Scheme;
 
 #[doc(hidden)]
@@ -41,7 +41,7 @@ pub use accept::TlsAcceptor;
 pub use certificate::subject_of;
 pub use link::TlsLink;
 #[cfg(feature = "certificates")]
-pub use make::{Made, Wanted, make};
+pub use make::{CertificateFile, WantedCertificates, make};
 pub use profile::{Ssliop, TAG};
 pub use provider::{PROVIDER, provider};
 pub use server::{ServerFiles, refusal};
@@ -53,9 +53,9 @@ pub const SCHEME: Scheme = Scheme::new("ssl");
 
 /// Returns the protocol: GIOP over TLS, under the name `iiops`. Each call returns a new one for one
 /// ORB, whose certificates it holds.
-pub fn protocol() -> Protocol {
+pub fn protocol() -> ProtocolStack {
     let transport = Tls::new();
     let profile = Ssliop::new(&transport);
-    let protocol = Protocol::new("iiops", profile, None, Arc::new(transport));
+    let protocol = ProtocolStack::new("iiops", profile, None, Arc::new(transport));
     protocol.expect("TLS is a reliable stream")
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use oxorb_core::protocol::{Iiop, LocatedAddress, Profile, ProfileKind, Within};
+use oxorb_core::protocol::{ComponentAddresses, Iiop, LocatedAddress, Profile, ProfileKind};
 use oxorb_object::association as options;
-use oxorb_object::components::{Component, tag};
+use oxorb_object::components::{DecodedComponent, tag};
 use oxorb_object::{
     IiopEndpoint, IiopProfile, Malformed, TaggedComponent, TaggedProfile, TlsMechanism, Version,
     profile_tag,
@@ -158,14 +158,15 @@ impl ProfileKind for Ssliop {
         Some(self.components(&endpoints, true))
     }
 
-    fn found_within(&self, profile: &TaggedProfile) -> Within {
-        IiopProfile::parse(profile).map_or_else(|_| Within::default(), |iiop| told(&iiop))
+    fn found_within(&self, profile: &TaggedProfile) -> ComponentAddresses {
+        IiopProfile::parse(profile)
+            .map_or_else(|_| ComponentAddresses::default(), |iiop| told(&iiop))
     }
 }
 
 /// Returns the addresses over TLS in a profile.
-fn told(iiop: &IiopProfile) -> Within {
-    let mut found = Within::default();
+fn told(iiop: &IiopProfile) -> ComponentAddresses {
+    let mut found = ComponentAddresses::default();
     let mut add = |host: &str, port: u16, lane: i16| {
         let one = (over_tls(&tcp::address(host, port)), lane);
         if port != 0 && !host.is_empty() && !found.addresses.contains(&one) {
@@ -176,7 +177,7 @@ fn told(iiop: &IiopProfile) -> Within {
     let csi = iiop.component(tag::CSI_SEC_MECH_LIST);
     let csi = csi.and_then(|it| it.tls_mechanism().ok().flatten());
     let (mut requires, mut own) = (0, 0);
-    if let Some(Component::SslSecTrans { requires: wanted, port, .. }) = ssl {
+    if let Some(DecodedComponent::SslSecTrans { requires: wanted, port, .. }) = ssl {
         (requires, own) = (wanted, port);
     }
     let lanes = lanes(iiop, own);
@@ -203,7 +204,7 @@ fn told(iiop: &IiopProfile) -> Within {
 fn lanes(iiop: &IiopProfile, first: u16) -> Vec<(String, u16, i16)> {
     let component = |tag| iiop.component(tag);
     let endpoints = component(tag::TAO_ENDPOINTS).and_then(|it| it.decode().ok());
-    let Some(Component::TaoEndpoints(endpoints)) = endpoints else {
+    let Some(DecodedComponent::TaoEndpoints(endpoints)) = endpoints else {
         return Vec::new();
     };
     let ports = component(tag::TAO_SSL_ENDPOINTS).and_then(|it| it.ssl_ports().ok());
@@ -261,7 +262,7 @@ mod tests {
         told.components = kind.within_iiop(&[at("h:2810")]).unwrap();
         let found = kind.found_within(&Iiop.write(&told));
         assert_eq!((found.addresses, found.required), (vec![(at("h:2810"), -1)], false));
-        assert_eq!(kind.found_within(&Iiop.write(&plain)), Within::default());
+        assert_eq!(kind.found_within(&Iiop.write(&plain)), ComponentAddresses::default());
         assert!(Tls::new().ready().is_err(), "nobody to trust");
     }
 

@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use oxorb_core::protocol::Protocol;
+use oxorb_core::protocol::ProtocolStack;
 use oxorb_transport::Scheme;
 
 #[doc(hidden)]
@@ -49,7 +49,7 @@ pub use transport::{Unix, connect};
 pub const SCHEME: Scheme = Scheme::new("unix");
 
 /// Returns the protocol: GIOP over UNIX sockets, under the name `uiop`.
-pub fn protocol() -> Protocol {
-    let protocol = Protocol::new("uiop", Uiop, None, Arc::new(Unix));
+pub fn protocol() -> ProtocolStack {
+    let protocol = ProtocolStack::new("uiop", Uiop, None, Arc::new(Unix));
     protocol.expect("UNIX sockets are reliable streams")
 }

@@ -1,7 +1,7 @@
 //! Profiles of UNIX sockets.
 
 use oxorb_core::protocol::{LocatedAddress, Profile, ProfileKind};
-use oxorb_object::components::{Component, tag};
+use oxorb_object::components::{DecodedComponent, tag};
 use oxorb_object::{
     Malformed, PlaceProfile, SocketIdentity, TaggedComponent, TaggedProfile, Version, profile_tag,
 };
@@ -128,7 +128,7 @@ impl ProfileKind for Uiop {
             return Some(Err(why));
         }
         let component = profile.component(tag::OMNIORB_UNIX)?;
-        let Ok(Component::OmniorbUnix { host, path }) = component.decode() else {
+        let Ok(DecodedComponent::OmniorbUnix { host, path }) = component.decode() else {
             return None;
         };
         let name = Name::read(&path).ok().filter(|it| !it.is_temporary())?;
@@ -185,7 +185,7 @@ fn sockets(profile: &Profile) -> impl Iterator<Item = (Name, SocketIdentity)> {
     let ours = ours.filter(|component| component.tag == tag::OXORB_SOCKET);
     let ours = ours.take(MAX_PLACES);
     ours.filter_map(|component| match component.decode() {
-        Ok(Component::OxorbSocket { name, identity }) => {
+        Ok(DecodedComponent::OxorbSocket { name, identity }) => {
             let name = Name::read(&name).ok().filter(|it| !it.is_temporary())?;
             Some((name, identity))
         }

@@ -12,10 +12,10 @@ use oxorb_sched::queue::{Full, Taken, Timing};
 use oxorb_sys::clock::monotonic_nanoseconds;
 use oxorb_sys::mutex::{Guard, Mutex};
 use oxorb_sys::schedule::{self, ReservationError};
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 
 use crate::dispatch::queue::Queue;
-use crate::dispatch::{Plan, StartError, Threads};
+use crate::dispatch::{ModulePlan, ModuleStartError, ModuleThreads};
 
 /// Interval at which an idle thread rechecks its queue.
 const TICK: Duration = Duration::from_millis(500);
@@ -26,9 +26,9 @@ const TICK: Duration = Duration::from_millis(500);
 /// **Real-time cost.** [`dispatch`](Self::dispatch) takes one lock, and so does a thread for each
 /// request that it runs. The holder of the lock inherits the priority of its waiters. A thread that
 /// sleeps or is woken costs one system call. Nothing is allocated.
-pub struct Module<T: Send + 'static> {
+pub struct DispatchingModule<T: Send + 'static> {
     shared: Arc<Shared<T>>,
-    plan: Plan,
+    plan: ModulePlan,
     run: Arc<dyn Fn(Taken<T>) + Send + Sync>,
 }
 
@@ -53,7 +53,7 @@ struct State<T> {
 
 /// Counts of a module since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Counts {
+pub struct ModuleCounts {
     /// Number of accepted requests.
     pub dispatched: u64,
     /// Number of requests rejected because the queue was full.
@@ -64,22 +64,22 @@ pub struct Counts {
     pub waiting: usize,
 }
 
-impl<T: Send + 'static> Module<T> {
+impl<T: Send + 'static> DispatchingModule<T> {
     /// Starts the threads, which call `run` for each request until the module is dropped. A panic
     /// in `run` affects only its request. Allocates all memory of the queue.
     ///
     /// # Errors
-    /// [`StartError`]; no thread runs then.
+    /// [`ModuleStartError`]; no thread runs then.
     pub fn start(
-        plan: Plan,
+        plan: ModulePlan,
         run: impl Fn(Taken<T>) + Send + Sync + 'static,
-    ) -> Result<Module<T>, StartError> {
+    ) -> Result<DispatchingModule<T>, ModuleStartError> {
         if plan.capacity == 0 || plan.threads == 0 {
-            return Err(StartError::Nothing);
+            return Err(ModuleStartError::Nothing);
         }
         let queue = Queue::new(plan.storage, plan.dispatching, plan.missed, plan.capacity);
         let most = plan.threads + plan.spares;
-        let module = Module {
+        let module = DispatchingModule {
             shared: Arc::new(Shared {
                 state: Mutex::new(State {
                     queue,
@@ -107,9 +107,9 @@ impl<T: Send + 'static> Module<T> {
     /// thread is left. Allocates.
     ///
     /// # Errors
-    /// [`StartError`] if the system provides no thread, or none with the planned class and
+    /// [`ModuleStartError`] if the system provides no thread, or none with the planned class and
     /// priority.
-    pub fn reinforce(&self) -> Result<bool, StartError> {
+    pub fn reinforce(&self) -> Result<bool, ModuleStartError> {
         {
             let state = self.shared.lock();
             if state.stopping || state.begun >= self.shared.threads.len() {
@@ -120,7 +120,7 @@ impl<T: Send + 'static> Module<T> {
     }
 
     /// Starts the next thread. Returns false if all threads of the plan were started.
-    fn spawn(&self) -> Result<bool, StartError> {
+    fn spawn(&self) -> Result<bool, ModuleStartError> {
         let plan = &self.plan;
         let mut builder = oxorb_sys::thread::Builder::new(plan.name.clone());
         builder = builder.cpus(&plan.cpus);
@@ -128,12 +128,12 @@ impl<T: Send + 'static> Module<T> {
             builder = builder.cpu(cpu);
         }
         if let Some(registry) = &plan.listed {
-            builder = builder.listed(registry, Purpose::Dispatching);
+            builder = builder.listed(registry, ThreadPurpose::Dispatching);
         }
         builder = match plan.scheduling {
-            Threads::Inherit => builder,
-            Threads::At(schedule) => builder.schedule(schedule),
-            Threads::Reserved(reservation) => builder.reserve(reservation),
+            ModuleThreads::Inherit => builder,
+            ModuleThreads::At(schedule) => builder.schedule(schedule),
+            ModuleThreads::Reserved(reservation) => builder.reserve(reservation),
         };
         let shared = Arc::clone(&self.shared);
         let scheduling = plan.scheduling;
@@ -163,12 +163,12 @@ impl<T: Send + 'static> Module<T> {
         let scheduled = match started {
             Ok(_) => {
                 let told = ready.recv();
-                told.unwrap_or_else(|_| Err(StartError::Threads(io::ErrorKind::Other.into())))
+                told.unwrap_or_else(|_| Err(ModuleStartError::Threads(io::ErrorKind::Other.into())))
             }
             Err(error) => {
                 self.shared.lock().alive -= 1;
                 let refused = error.downcast::<ReservationError>();
-                Err(refused.map_or_else(StartError::Threads, StartError::Reservation))
+                Err(refused.map_or_else(ModuleStartError::Threads, ModuleStartError::Reservation))
             }
         };
         if scheduled.is_err() {
@@ -211,9 +211,9 @@ impl<T: Send + 'static> Module<T> {
     }
 
     /// Returns the counts since the start. Takes the queue's lock.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ModuleCounts {
         let state = self.shared.lock();
-        Counts {
+        ModuleCounts {
             dispatched: self.shared.dispatched.load(Ordering::Relaxed),
             refused: self.shared.refused.load(Ordering::Relaxed),
             missed: state.queue.misses(),
@@ -252,15 +252,15 @@ impl<T: Send + 'static> Module<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Module<T> {
+impl<T: Send + 'static> Drop for DispatchingModule<T> {
     fn drop(&mut self) {
         drop(self.stop());
     }
 }
 
-impl<T: Send + 'static> fmt::Debug for Module<T> {
+impl<T: Send + 'static> fmt::Debug for DispatchingModule<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Module").field("counts", &self.counts()).finish()
+        f.debug_struct("DispatchingModule").field("counts", &self.counts()).finish()
     }
 }
 
@@ -287,19 +287,19 @@ impl<T> Shared<T> {
         }
     }
 
-    fn schedule(&self, scheduling: Threads) -> Result<(), StartError> {
+    fn schedule(&self, scheduling: ModuleThreads) -> Result<(), ModuleStartError> {
         match scheduling {
-            Threads::Inherit => Ok(()),
-            Threads::Reserved(reservation) => {
-                schedule::reserve(reservation).map_err(StartError::Reservation)
+            ModuleThreads::Inherit => Ok(()),
+            ModuleThreads::Reserved(reservation) => {
+                schedule::reserve(reservation).map_err(ModuleStartError::Reservation)
             }
-            Threads::At(wanted) => match schedule::set_current(wanted) {
+            ModuleThreads::At(wanted) => match schedule::set_current(wanted) {
                 Ok(()) => Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     self.real_time.store(false, Ordering::Relaxed);
                     Ok(())
                 }
-                Err(error) => Err(StartError::Threads(error)),
+                Err(error) => Err(ModuleStartError::Threads(error)),
             },
         }
     }

@@ -4,7 +4,7 @@ use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{DispatchQueue, Full, Heap, List, Missed, Taken, Timing};
 use oxorb_sched::time::Nanos;
 
-use crate::dispatch::Storage;
+use crate::dispatch::QueueStorage;
 
 pub(crate) enum Queue<T> {
     List(DispatchQueue<List<T>>),
@@ -13,16 +13,16 @@ pub(crate) enum Queue<T> {
 
 impl<T> Queue<T> {
     pub(crate) fn new(
-        storage: Storage,
+        storage: QueueStorage,
         dispatching: Dispatching,
         missed: Missed,
         capacity: usize,
     ) -> Queue<T> {
         match storage {
-            Storage::List => {
+            QueueStorage::List => {
                 Queue::List(DispatchQueue::with_capacity(dispatching, missed, capacity))
             }
-            Storage::Heap => {
+            QueueStorage::Heap => {
                 Queue::Heap(DispatchQueue::with_capacity(dispatching, missed, capacity))
             }
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Half of a request that a stage belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub enum ProbeSide {
     /// Client's half.
     Client,
     /// Server's half.
@@ -28,9 +28,9 @@ macro_rules! stages {
             pub const ALL: &[Stage] = &[$(Stage::$stage,)*];
 
             /// Returns the half of a request that the stage belongs to.
-            pub const fn side(self) -> Side {
+            pub const fn side(self) -> ProbeSide {
                 match self {
-                    $(Stage::$stage => Side::$side,)*
+                    $(Stage::$stage => ProbeSide::$side,)*
                 }
             }
 

@@ -17,7 +17,7 @@ use oxorb_rtscheduling::{
     DtState, Enforcement, Exclusive, Fp, FpParameter, Id, Kokyu, Muf, MufParameter, RtScheduling,
     SegmentError, SpawnOptions,
 };
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 use oxorb_testkit::{require_realtime, watchdog};
 use proptest::prelude::*;
 
@@ -500,7 +500,7 @@ fn the_kernel_schedules_a_thread_by_its_segment() {
     });
     let object = seen_by(&home, &object);
     let at = |priority: i16| FpParameter { priority: Priority::new(priority).unwrap() };
-    let fifo = |priority| Schedule { class: Class::Fifo, priority };
+    let fifo = |priority| ThreadPriority { class: SchedulingClass::Fifo, priority };
     let before = schedule::current().unwrap();
     run(&object).unwrap();
     let unscheduled = see.recv().unwrap();

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::analysis::{Outcome, Verdict, Work, analyse_within};
+use crate::analysis::{DeadlineOutcome, Verdict, Work, analyse_within};
 use crate::task::{Task, TaskSet, Utilization, WHOLE};
 use crate::time::{LONGEST, Nanos, Show};
 
@@ -38,7 +38,7 @@ pub enum RequestOrder {
 
 /// Request for admission: an operation, or a client with all its calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct MemberRequest {
     /// Name, unique among the members.
     pub name: String,
     /// Longest processor time of one request, in ns; more than 0.
@@ -116,14 +116,14 @@ pub enum Unacceptable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// Request that was admitted.
-    pub wanted: Wanted,
+    pub wanted: MemberRequest,
     /// Guarantee or share.
-    pub has: Has,
+    pub has: MemberGrant,
 }
 
 /// Guarantee or share of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Has {
+pub enum MemberGrant {
     /// Response bound, with all current members.
     Guarantee {
         /// Longest response.
@@ -141,10 +141,10 @@ pub enum Has {
 /// priorities.
 ///
 /// ```
-/// use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
+/// use oxorb_sched::admission::{Answer, Controller, LateComers, MemberRequest};
 /// use oxorb_sched::time::MILLISECOND;
 ///
-/// let video = |name: &str| Wanted {
+/// let video = |name: &str| MemberRequest {
 ///     name: name.into(),
 ///     worst_case: 12 * MILLISECOND,
 ///     period: 40 * MILLISECOND,
@@ -177,9 +177,9 @@ pub struct Controller {
     ahead: usize,
     /// Members with a guarantee and their responses, in the order of their tasks. The response of a member that is
     /// being admitted is 0.
-    members: Vec<(Wanted, Nanos)>,
+    members: Vec<(MemberRequest, Nanos)>,
     /// Members with a share.
-    sharers: Vec<Wanted>,
+    sharers: Vec<MemberRequest>,
     /// Maximum number of visits to tasks in one admission or release.
     most_visits: u64,
 }
@@ -262,7 +262,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`Unacceptable`]; nothing is admitted.
-    pub fn admit(&mut self, wanted: Wanted) -> Result<Answer, Unacceptable> {
+    pub fn admit(&mut self, wanted: MemberRequest) -> Result<Answer, Unacceptable> {
         self.check(std::slice::from_ref(&wanted))?;
         if wanted.shares {
             return Ok(self.share(wanted, None).unwrap_or_else(Answer::Refused));
@@ -285,7 +285,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`Unacceptable`] for the first invalid request; nothing is admitted.
-    pub fn admit_all(&mut self, all: Vec<Wanted>) -> Result<Vec<Answer>, Unacceptable> {
+    pub fn admit_all(&mut self, all: Vec<MemberRequest>) -> Result<Vec<Answer>, Unacceptable> {
         self.check(&all)?;
         let before = self.clone();
         let late = match self.join(&all) {
@@ -341,9 +341,9 @@ impl Controller {
     pub fn members(&self) -> Vec<Member> {
         let guaranteed = self.members.iter().map(|(wanted, response)| Member {
             wanted: wanted.clone(),
-            has: Has::Guarantee { response: *response },
+            has: MemberGrant::Guarantee { response: *response },
         });
-        let share = Has::Share(self.share_of_each(self.sharers.len()));
+        let share = MemberGrant::Share(self.share_of_each(self.sharers.len()));
         let sharing =
             self.sharers.iter().map(|wanted| Member { wanted: wanted.clone(), has: share });
         guaranteed.chain(sharing).collect()
@@ -362,7 +362,7 @@ impl Controller {
 
     /// Checks all requests before the first member is admitted, so that a mistake is reported even if an earlier
     /// request would miss its deadline.
-    fn check(&self, all: &[Wanted]) -> Result<(), Unacceptable> {
+    fn check(&self, all: &[MemberRequest]) -> Result<(), Unacceptable> {
         let known = self.members.iter().map(|(wanted, _)| wanted).chain(&self.sharers);
         let mut names: HashSet<&str> = known.map(|wanted| wanted.name.as_str()).collect();
         for wanted in all {
@@ -388,19 +388,19 @@ impl Controller {
 
     /// Admits the requests as they ask for, guarantees first, because shares divide the time that these leave. If one
     /// is refused, the state of the controller is that of an unfinished admission.
-    fn join(&mut self, all: &[Wanted]) -> Result<(), Late> {
+    fn join(&mut self, all: &[MemberRequest]) -> Result<(), Late> {
         self.guarantee(all.iter().filter(|wanted| !wanted.shares).cloned().collect())?;
         let mut sharing = all.iter().filter(|wanted| wanted.shares);
         sharing.try_for_each(|wanted| self.share(wanted.clone(), None).map(drop))
     }
 
     /// Returns what admitted requests have now. `late` is the reason why none of them has a guarantee.
-    fn answers(&self, all: &[Wanted], late: Option<&Late>) -> Vec<Answer> {
+    fn answers(&self, all: &[MemberRequest], late: Option<&Late>) -> Vec<Answer> {
         let share = self.share_of_each(self.sharers.len());
         let members = self.members.iter();
         let responses: HashMap<&str, Nanos> =
             members.map(|(wanted, response)| (wanted.name.as_str(), *response)).collect();
-        let answer = |wanted: &Wanted| match responses.get(wanted.name.as_str()) {
+        let answer = |wanted: &MemberRequest| match responses.get(wanted.name.as_str()) {
             Some(&response) => Answer::Guaranteed { response },
             None => Answer::BestEffort { share, late: late.filter(|_| !wanted.shares).cloned() },
         };
@@ -414,15 +414,16 @@ impl Controller {
 
     /// Adds members with a guarantee, if all members then meet their deadlines. Otherwise the new ones have to be
     /// [removed](Self::forget_new).
-    fn guarantee(&mut self, all: Vec<Wanted>) -> Result<(), Late> {
+    fn guarantee(&mut self, all: Vec<MemberRequest>) -> Result<(), Late> {
         self.limit(&all)?;
         let urgency = self.urgency;
-        let key = |(_, (wanted, _)): &(Task, (Wanted, Nanos))| match urgency {
+        let key = |(_, (wanted, _)): &(Task, (MemberRequest, Nanos))| match urgency {
             RequestOrder::Deadline => (Reverse(0), wanted.deadline),
             RequestOrder::Priority => (Reverse(wanted.priority), 0),
         };
         let tasks = self.set.tasks.drain(self.ahead..);
-        let mut members: Vec<(Task, (Wanted, Nanos))> = tasks.zip(self.members.drain(..)).collect();
+        let mut members: Vec<(Task, (MemberRequest, Nanos))> =
+            tasks.zip(self.members.drain(..)).collect();
         members.extend(all.into_iter().map(|wanted| {
             let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
             task.deadline = wanted.deadline;
@@ -439,13 +440,13 @@ impl Controller {
     }
 
     /// Refuses requests with which guarantees would exceed their part of the processor.
-    fn limit(&self, all: &[Wanted]) -> Result<(), Late> {
+    fn limit(&self, all: &[MemberRequest]) -> Result<(), Late> {
         // If guarantees may take the whole processor, the exact analysis checks that limit; `load` is rounded up.
         if self.guaranteed == WHOLE {
             return Ok(());
         }
         let mut load = self.utilization();
-        for Wanted { name, worst_case, period, .. } in all {
+        for MemberRequest { name, worst_case, period, .. } in all {
             let task = Task::periodic(String::new(), *worst_case, *period);
             load = Utilization(load.0.saturating_add(Utilization::of_one(&task).0));
             if load > self.guaranteed {
@@ -482,11 +483,11 @@ impl Controller {
             let verdict = self.judge(place, &load, &work);
             let task = &self.set.tasks[place];
             match (verdict.outcome, verdict.response) {
-                (Outcome::Meets, Some(response)) => responses.push((place, response)),
+                (DeadlineOutcome::Meets, Some(response)) => responses.push((place, response)),
                 (outcome, response) => {
                     let reason = verdict.explain(&self.set);
                     let because = match response {
-                        None if outcome == Outcome::Unproven => {
+                        None if outcome == DeadlineOutcome::Unproven => {
                             format!("{reason} within {} visits to operations", self.most_visits)
                         }
                         _ => reason.to_string(),
@@ -533,7 +534,7 @@ impl Controller {
     /// equally urgent tasks have the level of the first of them.
     fn number(&mut self) {
         let (urgency, ahead) = (self.urgency, self.ahead);
-        let equal = |one: &Wanted, other: &Wanted| match urgency {
+        let equal = |one: &MemberRequest, other: &MemberRequest| match urgency {
             RequestOrder::Deadline => one.deadline == other.deadline,
             RequestOrder::Priority => one.priority == other.priority,
         };
@@ -550,7 +551,7 @@ impl Controller {
     }
 
     /// Treats a member without a guarantee as a latecomer.
-    fn turn_away(&mut self, wanted: Wanted, late: Late) -> Answer {
+    fn turn_away(&mut self, wanted: MemberRequest, late: Late) -> Answer {
         match self.late_comers {
             LateComers::Refuse => Answer::Refused(late),
             LateComers::Share => self.share(wanted, Some(late)).unwrap_or_else(Answer::Refused),
@@ -559,7 +560,7 @@ impl Controller {
 
     /// Adds a member with a share if time is left. `late` is the reason why the member did not get
     /// the guarantee that it requested.
-    fn share(&mut self, wanted: Wanted, late: Option<Late>) -> Result<Answer, Late> {
+    fn share(&mut self, wanted: MemberRequest, late: Option<Late>) -> Result<Answer, Late> {
         let share = self.share_of_each(self.sharers.len() + 1);
         if share.time == 0 {
             let who = wanted.name.clone();

@@ -64,9 +64,11 @@ impl<'s> Streams<'s> {
                 // the task.
                 let mut verdict = match self.of.iter().position(|&of| of == place) {
                     Some(stream) => apart[stream].clone(),
-                    None => {
-                        Verdict::without(place, super::Outcome::Unproven, super::Method::BusyPeriod)
-                    }
+                    None => Verdict::without(
+                        place,
+                        super::DeadlineOutcome::Unproven,
+                        super::Method::BusyPeriod,
+                    ),
                 };
                 verdict.task = place;
                 verdict.blocker = verdict.blocker.map(|stream| self.of[stream]);
@@ -83,11 +85,11 @@ impl<'s> Streams<'s> {
                 }
                 // The analysis ignores the distance between the jobs of a burst, so a miss is
                 // possible but not proved.
-                if verdict.outcome == super::Outcome::Misses
+                if verdict.outcome == super::DeadlineOutcome::Misses
                     && self.whole.tasks.iter().any(|task| task.per_period() > 1)
                     && verdict.response.is_some()
                 {
-                    verdict.outcome = super::Outcome::Unproven;
+                    verdict.outcome = super::DeadlineOutcome::Unproven;
                 }
                 verdict
             })

@@ -37,7 +37,7 @@ const ROUNDING: f64 = 1e-12;
 
 /// Execution times with their probabilities.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Distribution {
+pub struct ExecutionTimeDistribution {
     /// Times and probabilities, shortest first; the probabilities add up to 1.
     points: Vec<(Nanos, f64)>,
 }
@@ -53,7 +53,7 @@ impl fmt::Debug for NoDistribution {
     }
 }
 
-impl Distribution {
+impl ExecutionTimeDistribution {
     /// Maximum number of points.
     pub const MOST_POINTS: usize = 1_000;
 
@@ -61,12 +61,12 @@ impl Distribution {
     ///
     /// # Errors
     /// The probabilities do not add up to 1, or are not probabilities; there are no points, or too many.
-    pub fn of(points: &[(Nanos, f64)]) -> Result<Distribution, NoDistribution> {
+    pub fn of(points: &[(Nanos, f64)]) -> Result<ExecutionTimeDistribution, NoDistribution> {
         let wrong = |why: String| Err(NoDistribution(why));
-        if points.is_empty() || points.len() > Distribution::MOST_POINTS {
+        if points.is_empty() || points.len() > ExecutionTimeDistribution::MOST_POINTS {
             return wrong(format!(
                 "a distribution must have 1 to {} points",
-                Distribution::MOST_POINTS
+                ExecutionTimeDistribution::MOST_POINTS
             ));
         }
         if let Some((time, chance)) =
@@ -80,7 +80,7 @@ impl Distribution {
         }
         let mut points = points.to_vec();
         points.sort_by_key(|(time, _)| *time);
-        Ok(Distribution { points })
+        Ok(ExecutionTimeDistribution { points })
     }
 
     /// Returns the longest distribution in which a share of executions takes at most `typical`, and
@@ -92,18 +92,18 @@ impl Distribution {
         typical: Nanos,
         share: f64,
         worst: Nanos,
-    ) -> Result<Distribution, NoDistribution> {
+    ) -> Result<ExecutionTimeDistribution, NoDistribution> {
         if !(0.0..=1.0).contains(&share) {
             return Err(NoDistribution(format!(
                 "{share} is not a share; expected a number from 0 to 1"
             )));
         }
-        Distribution::of(&[(typical.min(worst), share), (worst, 1.0 - share)])
+        ExecutionTimeDistribution::of(&[(typical.min(worst), share), (worst, 1.0 - share)])
     }
 
     /// Returns the distribution of a constant time.
-    pub fn always(time: Nanos) -> Distribution {
-        Distribution { points: vec![(time, 1.0)] }
+    pub fn always(time: Nanos) -> ExecutionTimeDistribution {
+        ExecutionTimeDistribution { points: vec![(time, 1.0)] }
     }
 
     /// Returns the longest time of the distribution.
@@ -112,9 +112,9 @@ impl Distribution {
     }
 
     /// Returns a distribution with all times increased by `more`.
-    pub fn longer_by(&self, more: Nanos) -> Distribution {
+    pub fn longer_by(&self, more: Nanos) -> ExecutionTimeDistribution {
         let longer = |&(time, chance): &(Nanos, f64)| (time.saturating_add(more), chance);
-        Distribution { points: self.points.iter().map(longer).collect() }
+        ExecutionTimeDistribution { points: self.points.iter().map(longer).collect() }
     }
 
     fn mean(&self) -> f64 {
@@ -130,17 +130,17 @@ impl Distribution {
 /// too many jobs.
 ///
 /// ```
-/// use oxorb_sched::analysis::chance::{Distribution, miss};
+/// use oxorb_sched::analysis::chance::{ExecutionTimeDistribution, miss};
 /// use oxorb_sched::{Task, TaskSet};
 ///
 /// let set = TaskSet::fixed_priority([Task::periodic("a", 4, 10), Task::periodic("b", 5, 10)]);
-/// let times = [Distribution::typical(1, 0.99, 4)?, Distribution::always(5)];
+/// let times = [ExecutionTimeDistribution::typical(1, 0.99, 4)?, ExecutionTimeDistribution::always(5)];
 /// // At most two jobs of a come between release and deadline of b, one of them from before; at 4 each b is late.
 /// let chance = miss(&set, 1, &times).unwrap();
 /// assert!((chance - 0.0001).abs() < 1e-9, "{chance}");
 /// # Ok::<(), oxorb_sched::analysis::chance::NoDistribution>(())
 /// ```
-pub fn miss(set: &TaskSet, at: usize, times: &[Distribution]) -> Option<f64> {
+pub fn miss(set: &TaskSet, at: usize, times: &[ExecutionTimeDistribution]) -> Option<f64> {
     let own = &set.tasks[at];
     if own.dispatching == Dispatching::Laxity {
         return None;
@@ -228,7 +228,7 @@ fn moments(
     own: &Task,
     rivals: &[Rival],
     limit: Nanos,
-    times: &[Distribution],
+    times: &[ExecutionTimeDistribution],
 ) -> Vec<Nanos> {
     let mut found = vec![limit];
     for rival in rivals {
@@ -273,7 +273,7 @@ impl Sum {
         Sum { chances, beyond: 0.0, filled: 0 }
     }
 
-    fn add(&mut self, times: &Distribution, unit: Nanos) {
+    fn add(&mut self, times: &ExecutionTimeDistribution, unit: Nanos) {
         let mut next = vec![0.0; self.chances.len()];
         let mut filled = 0;
         for &(time, chance) in times.points.iter().filter(|(_, chance)| *chance > 0.0) {
@@ -302,7 +302,9 @@ mod tests {
 
     #[test]
     fn what_is_no_distribution_is_refused() {
-        let told = |points: &[(Nanos, f64)]| Distribution::of(points).unwrap_err().to_string();
+        let told = |points: &[(Nanos, f64)]| {
+            ExecutionTimeDistribution::of(points).unwrap_err().to_string()
+        };
         assert!(told(&[]).contains("1 to 1000 points"));
         assert!(told(&[(1, 0.5), (2, 0.4)]).contains("add up to 0.9"));
         assert!(told(&[(1, f64::NAN)]).contains("not a probability"));
@@ -312,7 +314,8 @@ mod tests {
     #[test]
     fn times_that_never_vary_are_late_always_or_never() {
         let set = TaskSet::fixed_priority([Task::periodic("a", 4, 10), Task::periodic("b", 5, 40)]);
-        let times = |b| [Distribution::always(4), Distribution::always(b)];
+        let times =
+            |b| [ExecutionTimeDistribution::always(4), ExecutionTimeDistribution::always(b)];
         assert!(miss(&set, 1, &times(16)).unwrap() < 1e-9);
         assert_eq!(miss(&set, 1, &times(41)), Some(1.0));
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::chain::Chains;
 use super::fixed::goes_first;
 use super::verdict::{End, Unchained, Verdict};
-use super::{Outcome, verdicts};
+use super::{DeadlineOutcome, verdicts};
 use crate::strategy::Dispatching;
 use crate::task::TaskSet;
 use crate::time::Nanos;
@@ -99,7 +99,7 @@ impl Settled<'_> {
 fn by(set: &TaskSet, chains: &Chains, verdict: &Verdict) -> Option<Nanos> {
     let task = &set.tasks[verdict.task];
     let response = match verdict.outcome {
-        Outcome::Meets => Some(verdict.response.unwrap_or(task.deadline)),
+        DeadlineOutcome::Meets => Some(verdict.response.unwrap_or(task.deadline)),
         _ => verdict.response,
     };
     let response = response.map(|response| response.saturating_add(task.delay));

@@ -1,7 +1,7 @@
 //! Several processors that share one queue: a job runs on any free processor, and migrates when
 //! preempted.
 //!
-//! The tests are sufficient and not exact: [`Outcome::Meets`] is a proof, any other outcome proves
+//! The tests are sufficient and not exact: [`DeadlineOutcome::Meets`] is a proof, any other outcome proves
 //! nothing. No critical instant is known for several processors, and light tasks can make a heavy
 //! one late at any load above one processor (Dhall and Liu, "On a Real-Time Scheduling Problem",
 //! Operations Research 26(1), 1978). So a set refused here may fit if tasks are [assigned to
@@ -20,25 +20,25 @@
 
 use std::fmt;
 
-use super::Outcome;
+use super::DeadlineOutcome;
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet};
 use crate::time::Nanos;
 
 /// Order of the queue that the processors share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Policy {
+pub enum GlobalPolicy {
     /// Static order of the set.
     FixedPriority,
     /// Earliest deadline first.
     Deadline,
 }
 
-impl fmt::Display for Policy {
+impl fmt::Display for GlobalPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Policy::FixedPriority => "global fixed priority",
-            Policy::Deadline => "global EDF",
+            GlobalPolicy::FixedPriority => "global fixed priority",
+            GlobalPolicy::Deadline => "global EDF",
         })
     }
 }
@@ -66,9 +66,9 @@ impl fmt::Display for Test {
 pub struct GlobalVerdict {
     /// Index of the task in its set.
     pub task: usize,
-    /// [`Outcome::Meets`], or [`Outcome::Unproven`]; [`Outcome::Misses`] if the task alone takes
-    /// longer than its deadline.
-    pub outcome: Outcome,
+    /// [`DeadlineOutcome::Meets`], or [`DeadlineOutcome::Unproven`]; [`DeadlineOutcome::Misses`] if the task alone
+    /// takes longer than its deadline.
+    pub outcome: DeadlineOutcome,
     /// Upper bound on its response; `None` if no bound lies within the deadline.
     pub response: Option<Nanos>,
 }
@@ -77,7 +77,7 @@ pub struct GlobalVerdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobalReport {
     /// Order of the shared queue.
-    pub policy: Policy,
+    pub policy: GlobalPolicy,
     /// Number of processors that share it.
     pub processors: usize,
     /// Verdicts by task.
@@ -90,14 +90,15 @@ impl GlobalReport {
     /// Reports whether every deadline is proved.
     pub fn is_feasible(&self) -> bool {
         let mut verdicts = self.verdicts.iter();
-        verdicts.all(|verdict| verdict.outcome == Outcome::Meets)
+        verdicts.all(|verdict| verdict.outcome == DeadlineOutcome::Meets)
     }
 
     /// Reports whether every deadline of the critical set is proved.
     pub fn protects_critical(&self, set: &TaskSet) -> bool {
         let mut verdicts = self.verdicts.iter();
-        verdicts
-            .all(|verdict| verdict.outcome == Outcome::Meets || !set.tasks[verdict.task].critical)
+        verdicts.all(|verdict| {
+            verdict.outcome == DeadlineOutcome::Meets || !set.tasks[verdict.task].critical
+        })
     }
 }
 
@@ -139,14 +140,14 @@ const MOST_STEPS: u32 = 10_000;
 /// Treats offsets as unknown. Takes O(n^2) for n tasks, in each step, and under EDF in each round.
 ///
 /// ```
-/// use oxorb_sched::analysis::global::{Policy, analyse};
+/// use oxorb_sched::analysis::global::{GlobalPolicy, analyse};
 /// use oxorb_sched::{Task, TaskSet};
 ///
 /// let set = TaskSet::fixed_priority([("a", 2, 6), ("b", 2, 6), ("c", 3, 8)].map(|(name, wcet, period)| {
 ///     Task::periodic(name, wcet, period)
 /// }));
 /// let report = analyse(&set, 2)?;
-/// assert_eq!(report.policy, Policy::FixedPriority);
+/// assert_eq!(report.policy, GlobalPolicy::FixedPriority);
 /// assert!(report.is_feasible());
 /// # Ok::<(), oxorb_sched::analysis::global::GlobalUnfit>(())
 /// ```
@@ -157,19 +158,19 @@ pub fn analyse(set: &TaskSet, processors: usize) -> Result<GlobalReport, GlobalU
     let policy = policy(set)?;
     let set = &*set.overheads.charge(set);
     let bounds = match policy {
-        Policy::FixedPriority => by_priority(set, processors),
-        Policy::Deadline => by_deadline(set, processors),
+        GlobalPolicy::FixedPriority => by_priority(set, processors),
+        GlobalPolicy::Deadline => by_deadline(set, processors),
     };
-    let dense = policy == Policy::Deadline && density(&set.tasks, processors);
+    let dense = policy == GlobalPolicy::Deadline && density(&set.tasks, processors);
     let tasks = set.tasks.iter().enumerate();
     let verdicts: Vec<GlobalVerdict> = tasks
         .map(|(place, task)| GlobalVerdict {
             task: place,
             outcome: match bounds[place] {
-                _ if task.wcet > task.deadline => Outcome::Misses,
-                Some(_) => Outcome::Meets,
-                None if dense => Outcome::Meets,
-                None => Outcome::Unproven,
+                _ if task.wcet > task.deadline => DeadlineOutcome::Misses,
+                Some(_) => DeadlineOutcome::Meets,
+                None if dense => DeadlineOutcome::Meets,
+                None => DeadlineOutcome::Unproven,
             },
             response: bounds[place],
         })
@@ -181,7 +182,7 @@ pub fn analyse(set: &TaskSet, processors: usize) -> Result<GlobalReport, GlobalU
     Ok(GlobalReport { policy, processors, verdicts, proved_by })
 }
 
-fn policy(set: &TaskSet) -> Result<Policy, GlobalUnfit> {
+fn policy(set: &TaskSet) -> Result<GlobalPolicy, GlobalUnfit> {
     if set.model != DispatchModel::Urgency {
         return Err(GlobalUnfit::Model(set.model));
     }
@@ -206,8 +207,8 @@ fn policy(set: &TaskSet) -> Result<Policy, GlobalUnfit> {
     let all = |dispatching| set.tasks.iter().all(|task| task.dispatching == dispatching);
     let one_level = set.tasks.iter().all(|task| task.level == 0);
     match () {
-        () if all(Dispatching::Static) => Ok(Policy::FixedPriority),
-        () if all(Dispatching::Deadline) && one_level => Ok(Policy::Deadline),
+        () if all(Dispatching::Static) => Ok(GlobalPolicy::FixedPriority),
+        () if all(Dispatching::Deadline) && one_level => Ok(GlobalPolicy::Deadline),
         () => Err(GlobalUnfit::Queues),
     }
 }

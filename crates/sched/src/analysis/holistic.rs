@@ -34,7 +34,7 @@
 use std::collections::HashMap;
 
 use super::offsets::{self, Group, Phase};
-use super::verdict::{Method, Outcome};
+use super::verdict::{DeadlineOutcome, Method};
 use super::{Verdict, analyse_with, best};
 use crate::task::TaskSet;
 use crate::time::Nanos;
@@ -324,7 +324,8 @@ impl System<'_> {
         let Settled { resources, mut verdicts, known, rounds } = settled;
         for (verdicts, known) in verdicts.iter_mut().zip(known) {
             for verdict in verdicts.iter_mut().filter(|_| !known) {
-                *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
+                *verdict =
+                    Verdict::without(verdict.task, DeadlineOutcome::Unproven, verdict.method);
             }
         }
         let ends = self.flows.iter().zip(&found);
@@ -333,8 +334,8 @@ impl System<'_> {
             verdict.method = Method::Holistic;
             verdict.response = *by;
             let deadline = resources[step.resource].set.tasks[step.task].deadline;
-            if by.is_some_and(|by| by > deadline) && verdict.outcome == Outcome::Meets {
-                verdict.outcome = Outcome::Unproven;
+            if by.is_some_and(|by| by > deadline) && verdict.outcome == DeadlineOutcome::Meets {
+                verdict.outcome = DeadlineOutcome::Unproven;
             }
         }
         Holistic { resources, verdicts, flows: found, rounds }
@@ -467,10 +468,13 @@ mod tests {
         assert_eq!(found.flows[0].by, [None, None]);
         assert!(!found.flows[0].meets);
         let outcome = |resource: usize, task: usize| found.verdicts[resource][task].outcome;
-        assert_eq!(outcome(0, 0), Outcome::Meets);
-        assert_eq!(outcome(0, 1), Outcome::Misses);
-        assert_eq!((outcome(1, 0), outcome(1, 1)), (Outcome::Unproven, Outcome::Unproven));
-        assert_eq!(outcome(2, 0), Outcome::Meets);
+        assert_eq!(outcome(0, 0), DeadlineOutcome::Meets);
+        assert_eq!(outcome(0, 1), DeadlineOutcome::Misses);
+        assert_eq!(
+            (outcome(1, 0), outcome(1, 1)),
+            (DeadlineOutcome::Unproven, DeadlineOutcome::Unproven)
+        );
+        assert_eq!(outcome(2, 0), DeadlineOutcome::Meets);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! [`analyse`] returns a [`Verdict`] for each task of a set: whether it meets its deadline, its
 //! worst response time, and the causes of its waiting. For any strategy and dispatching model, a
-//! verdict of [`Meets`](Outcome::Meets) is a proof: no simulation of the set misses that deadline,
+//! verdict of [`Meets`](DeadlineOutcome::Meets) is a proof: no simulation of the set misses that deadline,
 //! with the overheads of the set.
 
 pub mod best;
@@ -29,7 +29,9 @@ mod wait;
 
 use std::collections::BTreeMap;
 
-pub use verdict::{End, Explained, Method, NoChain, Outcome, Reasons, Report, Unchained, Verdict};
+pub use verdict::{
+    DeadlineOutcome, End, Explained, Method, NoChain, Reasons, Report, Unchained, Verdict,
+};
 pub use wait::Wait;
 pub(crate) use wait::Work;
 
@@ -62,8 +64,8 @@ fn analyse_with(set: &TaskSet, phases: Option<&[Option<offsets::Phase>]>) -> Rep
     for (verdict, known) in verdicts.iter_mut().zip(&delayed.known) {
         // If a delay is unknown, the verdict counts too few jobs of other tasks, so it is neither a
         // proof nor a bound.
-        if !known && (verdict.outcome == Outcome::Meets || verdict.response.is_some()) {
-            *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
+        if !known && (verdict.outcome == DeadlineOutcome::Meets || verdict.response.is_some()) {
+            *verdict = Verdict::without(verdict.task, DeadlineOutcome::Unproven, verdict.method);
         }
     }
     Report { verdicts, bounds: bounds::Bounds::of(&charged.tasks), load, chains, unchained }
@@ -80,7 +82,7 @@ pub fn analyse_one(set: &TaskSet, at: usize) -> Verdict {
     }
     let load: Vec<Utilization> = set.tasks.iter().map(Utilization::of_one).collect();
     let mut verdicts = vec![judge(set, at, &load, &mut Levels::new())];
-    if verdicts[0].outcome == Outcome::Unproven {
+    if verdicts[0].outcome == DeadlineOutcome::Unproven {
         settle_by_demand(set, &mut verdicts);
     }
     verdicts.swap_remove(0)
@@ -146,9 +148,9 @@ fn verdict(set: &TaskSet, at: usize, bound: Bound, method: Method) -> Verdict {
         Bound::At { response, blocking, blocker, waits } => Verdict {
             task: at,
             outcome: match response <= task.deadline {
-                true => Outcome::Meets,
-                false if exact => Outcome::Misses,
-                false => Outcome::Unproven,
+                true => DeadlineOutcome::Meets,
+                false if exact => DeadlineOutcome::Misses,
+                false => DeadlineOutcome::Unproven,
             },
             method,
             response: Some(response),
@@ -156,8 +158,8 @@ fn verdict(set: &TaskSet, at: usize, bound: Bound, method: Method) -> Verdict {
             blocker,
             waits,
         },
-        Bound::Unbounded => Verdict::without(at, Outcome::Misses, method),
-        Bound::Unknown => Verdict::without(at, Outcome::Unproven, method),
+        Bound::Unbounded => Verdict::without(at, DeadlineOutcome::Misses, method),
+        Bound::Unknown => Verdict::without(at, DeadlineOutcome::Unproven, method),
     }
 }
 
@@ -190,15 +192,15 @@ fn shorten(
     };
     // If the deadline is met and no response was computed, the deadline itself bounds the response.
     let plain = match (verdict.outcome, verdict.response) {
-        (Outcome::Meets, None) => Some(set.tasks[verdict.task].deadline),
+        (DeadlineOutcome::Meets, None) => Some(set.tasks[verdict.task].deadline),
         (_, response) => response,
     };
     if plain.is_none_or(|plain| response < plain) {
         *verdict = Verdict {
             task: verdict.task,
             outcome: match response <= set.tasks[verdict.task].deadline {
-                true => Outcome::Meets,
-                false => Outcome::Unproven,
+                true => DeadlineOutcome::Meets,
+                false => DeadlineOutcome::Unproven,
             },
             method: Method::Offsets,
             response: Some(response),
@@ -225,7 +227,7 @@ fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
             && task.dispatching != Dispatching::Static
     };
     let open = |verdict: &Verdict| {
-        verdict.outcome == Outcome::Unproven && dynamic(&set.tasks[verdict.task])
+        verdict.outcome == DeadlineOutcome::Unproven && dynamic(&set.tasks[verdict.task])
     };
     if !verdicts.iter().any(open) {
         return;
@@ -240,7 +242,7 @@ fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
     for verdict in verdicts.iter_mut().filter(|verdict| open(verdict)) {
         verdict.method = Method::Demand(outcome);
         if outcome == demand::DemandOutcome::Meets {
-            verdict.outcome = Outcome::Meets;
+            verdict.outcome = DeadlineOutcome::Meets;
             // The bound from the busy period exceeds the deadline. The demand test proves that the
             // deadline is met, so that bound is useless.
             verdict.response = None;

@@ -8,7 +8,7 @@
 //! York, 1991).
 
 use super::analyse_one;
-use super::verdict::Outcome;
+use super::verdict::DeadlineOutcome;
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::TaskSet;
 
@@ -88,7 +88,7 @@ pub fn optimal(set: &TaskSet) -> Result<Vec<usize>, NoOrder> {
     let found = assign(&order, |candidate, above| {
         let rest = order.iter().filter(|place| **place != candidate && !above.contains(place));
         let all: Vec<usize> = above.iter().chain([&candidate]).chain(rest).copied().collect();
-        analyse_one(&ordered(set, &all), candidate).outcome == Outcome::Meets
+        analyse_one(&ordered(set, &all), candidate).outcome == DeadlineOutcome::Meets
     });
     found.map_err(|left| {
         let name = |place: usize| set.tasks[place].name.clone();

@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::repository::Protocol;
+use crate::repository::LockingProtocol;
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet};
 use crate::time::Nanos;
@@ -42,7 +42,7 @@ pub struct NoCeiling {
     /// Order of the queue.
     pub dispatching: Dispatching,
     /// Requested protocol.
-    pub protocol: Protocol,
+    pub protocol: LockingProtocol,
     /// Whether the protocol would apply if no release were late.
     pub late: bool,
 }
@@ -90,13 +90,13 @@ fn urgency(task: &Task) -> (u32, Nanos) {
 ///
 /// ```
 /// use oxorb_sched::analysis::resources::{Kept, blocking};
-/// use oxorb_sched::repository::Protocol;
+/// use oxorb_sched::repository::LockingProtocol;
 /// use oxorb_sched::{Task, TaskSet};
 ///
 /// let set = TaskSet::fixed_priority(["a", "b", "c"].map(|name| Task::periodic(name, 10, 100)));
 /// let kept = |task, longest| Kept { task, resource: 0, longest };
 /// // a and c share a resource; b waits for c, too, as c inherits the urgency of a.
-/// let waits = blocking(&set, &[kept(0, 2), kept(2, 5)], Protocol::Inheritance)?;
+/// let waits = blocking(&set, &[kept(0, 2), kept(2, 5)], LockingProtocol::Inheritance)?;
 /// assert_eq!(waits, [5, 5, 0]);
 /// # Ok::<(), oxorb_sched::analysis::resources::NoCeiling>(())
 /// ```
@@ -106,7 +106,7 @@ fn urgency(task: &Task) -> (u32, Nanos) {
 pub fn blocking(
     set: &TaskSet,
     sections: &[Kept],
-    protocol: Protocol,
+    protocol: LockingProtocol,
 ) -> Result<Vec<Nanos>, NoCeiling> {
     let tasks = &set.tasks;
     for section in sections {
@@ -116,8 +116,8 @@ pub fn blocking(
         };
         let fits = match task.dispatching {
             Dispatching::Static => true,
-            _ if protocol == Protocol::NonPreemptive => true,
-            Dispatching::Deadline => protocol == Protocol::Stack && !tasks.iter().any(late),
+            _ if protocol == LockingProtocol::NonPreemptive => true,
+            Dispatching::Deadline => protocol == LockingProtocol::Stack && !tasks.iter().any(late),
             Dispatching::Laxity => false,
         };
         if !fits {
@@ -125,7 +125,8 @@ pub fn blocking(
                 task: task.name.clone(),
                 dispatching: task.dispatching,
                 protocol,
-                late: protocol == Protocol::Stack && task.dispatching == Dispatching::Deadline,
+                late: protocol == LockingProtocol::Stack
+                    && task.dispatching == Dispatching::Deadline,
             });
         }
     }
@@ -144,7 +145,7 @@ pub fn blocking(
                 // In a queue ordered by laxity, or by deadline with late releases, any other task
                 // of the level may be the less urgent one.
                 let below = match (other.dispatching, protocol) {
-                    (Dispatching::Static, _) | (_, Protocol::Stack) => urgency(other) > own,
+                    (Dispatching::Static, _) | (_, LockingProtocol::Stack) => urgency(other) > own,
                     _ => section.task != place && other.level >= tasks[place].level,
                 };
                 // One thread serves all streams of an operation, so they never wait for each
@@ -152,12 +153,14 @@ pub fn blocking(
                 below && !other.shares_thread(&tasks[place])
             });
             match protocol {
-                Protocol::NonPreemptive => lower.map(|section| section.longest).max().unwrap_or(0),
-                Protocol::Ceiling | Protocol::Stack => {
+                LockingProtocol::NonPreemptive => {
+                    lower.map(|section| section.longest).max().unwrap_or(0)
+                }
+                LockingProtocol::Ceiling | LockingProtocol::Stack => {
                     let reach = lower.filter(|section| ceilings[&section.resource] <= own);
                     reach.map(|section| section.longest).max().unwrap_or(0)
                 }
-                Protocol::Inheritance => {
+                LockingProtocol::Inheritance => {
                     let (mut by_task, mut by_resource) = (BTreeMap::new(), BTreeMap::new());
                     for section in lower.filter(|section| ceilings[&section.resource] <= own) {
                         let one: &mut Nanos = by_task.entry(section.task).or_default();

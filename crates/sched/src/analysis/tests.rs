@@ -109,7 +109,7 @@ fn verdicts_explain_themselves() {
 fn work_that_never_ends_is_told_so() {
     let set = TaskSet::fixed_priority([Task::periodic("a", 3, 4), Task::periodic("b", 3, 8)]);
     let report = analyse(&set);
-    assert_eq!(report.verdicts[1].outcome, Outcome::Misses);
+    assert_eq!(report.verdicts[1].outcome, DeadlineOutcome::Misses);
     let told = report.verdicts[1].explain(&set).to_string();
     assert!(told.ends_with("the more urgent work never ends"), "{told}");
 }
@@ -143,7 +143,7 @@ fn the_papers_test_is_not_enough_for_queues_by_laxity() {
     let set = TaskSet::dynamic(tasks, Dispatching::Laxity, DispatchModel::Band);
     assert!(generalised::demand(&set, 0).fits());
     let verdict = analyse_one(&set, 0);
-    assert_ne!(verdict.outcome, Outcome::Meets);
+    assert_ne!(verdict.outcome, DeadlineOutcome::Meets);
     assert_eq!(verdict.response, Some(13));
 }
 

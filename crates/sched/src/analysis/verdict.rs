@@ -10,7 +10,7 @@ use crate::time::{Nanos, Show};
 
 /// Whether a deadline is met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DeadlineOutcome {
     /// The deadline is always met.
     Meets,
     /// The deadline is missed in the worst case, which can happen.
@@ -44,7 +44,7 @@ pub struct Verdict {
     /// Index of the task in the set.
     pub task: usize,
     /// Result for the deadline of the operation.
-    pub outcome: Outcome,
+    pub outcome: DeadlineOutcome,
     /// Method that decided.
     pub method: Method,
     /// Worst time from nominal release to completion; `None` if unbounded or not computed.
@@ -58,7 +58,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    pub(super) fn without(task: usize, outcome: Outcome, method: Method) -> Verdict {
+    pub(super) fn without(task: usize, outcome: DeadlineOutcome, method: Method) -> Verdict {
         Verdict {
             task,
             outcome,
@@ -94,12 +94,14 @@ impl fmt::Display for Explained<'_> {
         let task = &set.tasks[verdict.task];
         write!(f, "{}: ", task.name)?;
         match verdict.outcome {
-            Outcome::Meets => write!(f, "meets its deadline of {}", Show(task.deadline))?,
-            Outcome::Misses => write!(f, "misses its deadline of {}", Show(task.deadline))?,
-            Outcome::Unproven => write!(f, "may miss its deadline of {}", Show(task.deadline))?,
+            DeadlineOutcome::Meets => write!(f, "meets its deadline of {}", Show(task.deadline))?,
+            DeadlineOutcome::Misses => write!(f, "misses its deadline of {}", Show(task.deadline))?,
+            DeadlineOutcome::Unproven => {
+                write!(f, "may miss its deadline of {}", Show(task.deadline))?
+            }
         }
         match (verdict.response, verdict.outcome, verdict.method) {
-            (Some(response), Outcome::Meets, _) => {
+            (Some(response), DeadlineOutcome::Meets, _) => {
                 write!(f, ", response at most {}", Show(response))?;
             }
             (Some(response), ..) => write!(
@@ -111,11 +113,11 @@ impl fmt::Display for Explained<'_> {
             (None, _, Method::Demand(demand::DemandOutcome::Meets)) => {
                 f.write_str(", because all work fits within its deadlines")?;
             }
-            (None, Outcome::Misses, _) => {
+            (None, DeadlineOutcome::Misses, _) => {
                 f.write_str(", the more urgent work never ends")?;
             }
             (None, _, Method::Demand(demand::DemandOutcome::Short { .. })) => {}
-            (None, Outcome::Unproven, _) => {
+            (None, DeadlineOutcome::Unproven, _) => {
                 f.write_str(", because the analysis found no bound")?;
             }
             (None, ..) => {}
@@ -218,14 +220,14 @@ pub struct End {
 impl Report {
     /// Reports whether every deadline is proved.
     pub fn is_feasible(&self) -> bool {
-        self.verdicts.iter().all(|verdict| verdict.outcome == Outcome::Meets)
+        self.verdicts.iter().all(|verdict| verdict.outcome == DeadlineOutcome::Meets)
     }
 
     /// Reports whether every deadline of the critical set is proved (paper 0, 4.5.5).
     pub fn protects_critical(&self, set: &TaskSet) -> bool {
-        self.verdicts
-            .iter()
-            .all(|verdict| verdict.outcome == Outcome::Meets || !set.tasks[verdict.task].critical)
+        self.verdicts.iter().all(|verdict| {
+            verdict.outcome == DeadlineOutcome::Meets || !set.tasks[verdict.task].critical
+        })
     }
 
     /// Returns the least urgent dispatching priority down to which all deadlines are proved
@@ -234,7 +236,7 @@ impl Report {
         let first_lost = self
             .verdicts
             .iter()
-            .filter(|verdict| verdict.outcome != Outcome::Meets)
+            .filter(|verdict| verdict.outcome != DeadlineOutcome::Meets)
             .map(|verdict| set.tasks[verdict.task].band)
             .min();
         let bands = set.tasks.iter().map(|task| task.band);

@@ -9,7 +9,7 @@ use crate::time::Nanos;
 /// Locking protocol of shared resources. It determines how long an operation waits for a less
 /// urgent one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Protocol {
+pub enum LockingProtocol {
     /// Priority inheritance: the holder of a resource inherits the urgency of the operations that
     /// wait for it.
     Inheritance,
@@ -21,23 +21,27 @@ pub enum Protocol {
     NonPreemptive,
 }
 
-impl Protocol {
+impl LockingProtocol {
     /// All protocols.
-    pub const ALL: [Protocol; 4] =
-        [Protocol::Inheritance, Protocol::Ceiling, Protocol::Stack, Protocol::NonPreemptive];
+    pub const ALL: [LockingProtocol; 4] = [
+        LockingProtocol::Inheritance,
+        LockingProtocol::Ceiling,
+        LockingProtocol::Stack,
+        LockingProtocol::NonPreemptive,
+    ];
 
     /// Returns the name used in files.
     pub fn name(self) -> &'static str {
         match self {
-            Protocol::Inheritance => "PIP",
-            Protocol::Ceiling => "PCP",
-            Protocol::Stack => "SRP",
-            Protocol::NonPreemptive => "NPP",
+            LockingProtocol::Inheritance => "PIP",
+            LockingProtocol::Ceiling => "PCP",
+            LockingProtocol::Stack => "SRP",
+            LockingProtocol::NonPreemptive => "NPP",
         }
     }
 }
 
-impl fmt::Display for Protocol {
+impl fmt::Display for LockingProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -47,7 +51,7 @@ impl fmt::Display for Protocol {
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no locking protocol {0:?}; expected one of {names}",
-    names = Protocol::ALL.map(Protocol::name).join(", ")
+    names = LockingProtocol::ALL.map(LockingProtocol::name).join(", ")
 )]
 pub struct UnknownProtocol(String);
 
@@ -57,11 +61,12 @@ impl fmt::Debug for UnknownProtocol {
     }
 }
 
-impl FromStr for Protocol {
+impl FromStr for LockingProtocol {
     type Err = UnknownProtocol;
 
-    fn from_str(text: &str) -> Result<Protocol, UnknownProtocol> {
-        let found = Protocol::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(text));
+    fn from_str(text: &str) -> Result<LockingProtocol, UnknownProtocol> {
+        let found =
+            LockingProtocol::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(text));
         found.ok_or_else(|| UnknownProtocol(text.into()))
     }
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 pub use info::{
     Assigned, CallKind, Characteristics, Constraints, Dependency, Enabled, Handle, InfoType, RtInfo,
 };
-pub use locks::{Protocol, Section, UnknownProtocol};
+pub use locks::{LockingProtocol, Section, UnknownProtocol};
 
 use crate::error::Error;
 use crate::time::LONGEST;
@@ -47,7 +47,7 @@ pub struct Repository {
     most: usize,
     /// Critical sections, in the order of adding.
     sections: Vec<Section>,
-    protocol: Protocol,
+    protocol: LockingProtocol,
 }
 
 impl Default for Repository {
@@ -78,7 +78,7 @@ impl Repository {
             names: HashMap::new(),
             most: most.min(i32::MAX as usize - 1),
             sections: Vec::new(),
-            protocol: Protocol::Inheritance,
+            protocol: LockingProtocol::Inheritance,
         }
     }
 
@@ -340,12 +340,12 @@ impl Repository {
     }
 
     /// Returns the locking protocol; priority inheritance by default.
-    pub fn protocol(&self) -> Protocol {
+    pub fn protocol(&self) -> LockingProtocol {
         self.protocol
     }
 
     /// Sets the locking protocol.
-    pub fn set_protocol(&mut self, protocol: Protocol) {
+    pub fn set_protocol(&mut self, protocol: LockingProtocol) {
         self.protocol = protocol;
     }
 

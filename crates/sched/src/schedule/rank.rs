@@ -6,7 +6,7 @@ use crate::graph::CallGraph;
 use crate::graph::threads::Dispatch;
 use crate::level::Importance;
 use crate::repository::Repository;
-use crate::strategy::{Dispatching, InputMapping, Operation, by_deadline, by_laxity};
+use crate::strategy::{Dispatching, InputMapping, MappedOperation, by_deadline, by_laxity};
 use crate::time::Nanos;
 
 /// Operation with its rank.
@@ -53,7 +53,7 @@ pub(super) fn rank(
         };
         let said = &info.characteristics;
         let worst_case = streams.first().map_or(said.worst_case, |one| one.worst_case);
-        let operation = Operation {
+        let operation = MappedOperation {
             info,
             period,
             deadline: said.constraints.deadline.unwrap_or(period),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::gates::Gates;
 use super::{Job, SimulationError, Slice, Timeline};
 use crate::repository::Handle;
-use crate::strategy::{DispatchModel, Dispatching, Urgency, by_deadline, by_laxity};
+use crate::strategy::{DispatchModel, DispatchUrgency, Dispatching, by_deadline, by_laxity};
 use crate::task::{Task, TaskSet};
 use crate::time::{LONGEST, Nanos};
 
@@ -30,7 +30,7 @@ pub enum LatePolicy {
 /// Options of a simulation. The cost of dispatching and the step at which laxity is evaluated are
 /// in [`TaskSet::overheads`](crate::TaskSet::overheads), as for the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct SimulationOptions {
     /// Treatment of late jobs.
     pub late: LatePolicy,
 }
@@ -144,7 +144,7 @@ pub(super) fn collect(set: &TaskSet, releases: &[Release]) -> Vec<Job> {
 /// its worst-case time, plus the actual [overheads](crate::TaskSet::overheads) of the set. A job
 /// released by events arrives when its senders are done, and not before its release. Equal releases
 /// always give equal timelines.
-pub fn run(set: &TaskSet, releases: &[Release], options: &Options) -> Timeline {
+pub fn run(set: &TaskSet, releases: &[Release], options: &SimulationOptions) -> Timeline {
     let charged = set.overheads.charge(set);
     let jobs = collect(set, releases);
     let task = |job: &Job| &set.tasks[job.task];
@@ -234,7 +234,7 @@ impl Run<'_> {
         &self.set.tasks[self.jobs[job].task]
     }
 
-    fn urgency(&self, job: usize) -> Urgency {
+    fn urgency(&self, job: usize) -> DispatchUrgency {
         let task = self.task(job);
         let to_deadline = self.jobs[job].deadline as i64 - self.now as i64;
         let signed = match self.late {
@@ -246,7 +246,7 @@ impl Run<'_> {
             Dispatching::Deadline => signed(to_deadline),
             Dispatching::Laxity => signed(to_deadline - self.needs(job) as i64),
         };
-        Urgency::new(task.level, dynamic, self.order[self.jobs[job].task])
+        DispatchUrgency::new(task.level, dynamic, self.order[self.jobs[job].task])
     }
 
     /// Returns the execution time from which the laxity of a job is computed: the rest of the job
@@ -373,7 +373,11 @@ impl Run<'_> {
 mod tests {
     use super::*;
 
-    fn spans(set: &TaskSet, frame: Nanos, options: &Options) -> Vec<(usize, Nanos, Nanos)> {
+    fn spans(
+        set: &TaskSet,
+        frame: Nanos,
+        options: &SimulationOptions,
+    ) -> Vec<(usize, Nanos, Nanos)> {
         let timeline = run(set, &releases(set, frame).unwrap(), options);
         let spans = timeline.slices.iter();
         spans.map(|slice| (timeline.jobs[slice.job].task, slice.from, slice.to)).collect()
@@ -384,7 +388,7 @@ mod tests {
         let tasks =
             || [Task::periodic("a", 1, 4), Task::periodic("b", 2, 12), Task::periodic("c", 6, 12)];
         let mut set = TaskSet::fixed_priority(tasks());
-        let all = Options::default();
+        let all = SimulationOptions::default();
         let a_b_c = [(0, 0, 1), (1, 1, 3), (2, 3, 4), (0, 4, 5), (2, 5, 8), (0, 8, 9), (2, 9, 11)];
         assert_eq!(spans(&set, 12, &all), a_b_c);
         set.model = DispatchModel::NonPreemptive;
@@ -416,7 +420,7 @@ mod tests {
         for task in &mut set.tasks {
             task.period = 100;
         }
-        let with = |late| spans(&set, 10, &Options { late });
+        let with = |late| spans(&set, 10, &SimulationOptions { late });
         assert_eq!(with(LatePolicy::Keep), [(0, 0, 12), (1, 12, 15)]);
         assert_eq!(with(LatePolicy::Demote), [(1, 0, 3), (0, 3, 15)]);
         assert_eq!(with(LatePolicy::Drop), [(1, 0, 3)]);
@@ -425,7 +429,7 @@ mod tests {
         for task in &mut set.tasks {
             task.dispatching = Dispatching::Deadline;
         }
-        let options = Options { late: LatePolicy::Drop };
+        let options = SimulationOptions { late: LatePolicy::Drop };
         assert_eq!(spans(&set, 10, &options), [(0, 0, 12)]);
     }
 
@@ -437,7 +441,7 @@ mod tests {
             DispatchModel::Urgency,
         );
         set.overheads.step = 1;
-        let spans = spans(&set, 10, &Options::default());
+        let spans = spans(&set, 10, &SimulationOptions::default());
         // a runs until b has less laxity, then b runs until a has less laxity, and so on.
         assert!(spans.len() > 2, "{spans:?}");
         assert_eq!(spans.iter().map(|span| span.2 - span.1).sum::<u64>(), 8);
@@ -452,15 +456,15 @@ mod tests {
             Task::periodic("supplier", 1, 20),
         ]);
         set.tasks[0].after = vec!["supplier".into()];
-        let told = spans(&set, 40, &Options::default());
+        let told = spans(&set, 40, &SimulationOptions::default());
         assert_eq!(told, [(1, 0, 6), (2, 6, 7), (0, 7, 13), (2, 20, 21), (0, 21, 27)]);
-        let timeline = run(&set, &releases(&set, 40).unwrap(), &Options::default());
+        let timeline = run(&set, &releases(&set, 40).unwrap(), &SimulationOptions::default());
         // The deadline and the latency of the consumer count from the event.
         assert_eq!((timeline.jobs[0].release, timeline.jobs[0].deadline), (7, 27));
         assert_eq!(timeline.jobs[0].latency(), Some(6));
         // An offset of the supplier delays each job of the consumer.
         set.tasks[2].offset = Some(5);
-        let told = spans(&set, 40, &Options::default());
+        let told = spans(&set, 40, &SimulationOptions::default());
         assert_eq!(told.iter().filter(|span| span.0 == 0).count(), 2);
         assert_eq!(told[2], (0, 7, 13));
     }
@@ -473,16 +477,16 @@ mod tests {
         ]);
         set.model = DispatchModel::NonPreemptive;
         set.tasks[0].offset = Some(1);
-        let told = spans(&set, 20, &Options::default());
+        let told = spans(&set, 20, &SimulationOptions::default());
         assert_eq!(told, [(1, 0, 6), (0, 6, 7)]);
         set.tasks[1].parts = 3;
-        let told = spans(&set, 20, &Options::default());
+        let told = spans(&set, 20, &SimulationOptions::default());
         assert_eq!(told, [(1, 0, 2), (0, 2, 3), (1, 3, 7)]);
         // Each request is charged for its dispatch, and each change of the running job for a
         // switch.
         set.overheads.dispatch = 10;
         set.overheads.switch = 1;
-        let told = spans(&set, 20, &Options::default());
+        let told = spans(&set, 20, &SimulationOptions::default());
         assert_eq!(told, [(1, 0, 13), (0, 13, 25), (1, 25, 50)]);
     }
 

@@ -19,7 +19,7 @@ pub use bars::{Bars, bars};
 pub use construction::construct;
 pub use csv::{jobs_csv, summary_csv};
 pub use enforced::enforce;
-pub use event::{LatePolicy, Options, Release, releases, run};
+pub use event::{LatePolicy, Release, SimulationOptions, releases, run};
 pub use gantt::gantt;
 pub use statistics::{Overall, TaskStatistics, overall, statistics};
 

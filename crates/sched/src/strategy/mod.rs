@@ -12,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use output::{DispatchModel, OutputMapping};
-pub use urgency::{Urgency, by_deadline, by_laxity};
+pub use urgency::{DispatchUrgency, by_deadline, by_laxity};
 
 use crate::repository::RtInfo;
 use crate::time::Nanos;
@@ -40,7 +40,7 @@ impl fmt::Display for Dispatching {
 
 /// Operation as input mappings see it: its declaration, and the values implied by its dependencies.
 #[derive(Debug, Clone, Copy)]
-pub struct Operation<'a> {
+pub struct MappedOperation<'a> {
     /// Descriptor of the operation.
     pub info: &'a RtInfo,
     /// Period, its own or implied; 0 if unknown.
@@ -54,7 +54,7 @@ pub struct Operation<'a> {
 /// Mapping of operations to urgencies, independent of the platform.
 ///
 /// ```
-/// use oxorb_sched::strategy::{Dispatching, InputMapping, Operation};
+/// use oxorb_sched::strategy::{Dispatching, InputMapping, MappedOperation};
 ///
 /// /// Whatever has "alarm" in its name goes first.
 /// struct AlarmsFirst;
@@ -64,11 +64,11 @@ pub struct Operation<'a> {
 ///         "alarms first"
 ///     }
 ///
-///     fn static_priority(&self, operation: &Operation<'_>) -> u64 {
+///     fn static_priority(&self, operation: &MappedOperation<'_>) -> u64 {
 ///         u64::from(!operation.info.entry_point.contains("alarm"))
 ///     }
 ///
-///     fn dispatching(&self, _: &Operation<'_>) -> Dispatching {
+///     fn dispatching(&self, _: &MappedOperation<'_>) -> Dispatching {
 ///         Dispatching::Deadline
 ///     }
 /// }
@@ -79,15 +79,15 @@ pub trait InputMapping {
 
     /// Returns the static priority: operations with the same number share a level; smaller numbers
     /// are more urgent.
-    fn static_priority(&self, operation: &Operation<'_>) -> u64;
+    fn static_priority(&self, operation: &MappedOperation<'_>) -> u64;
 
     /// Returns the order of operations within the level.
-    fn dispatching(&self, operation: &Operation<'_>) -> Dispatching;
+    fn dispatching(&self, operation: &MappedOperation<'_>) -> Dispatching;
 
     /// Reports whether the operation belongs to the critical set, in which no deadline may be
     /// missed. By default all operations do. A schedule without any critical operation treats all
     /// as critical.
-    fn is_critical(&self, operation: &Operation<'_>) -> bool {
+    fn is_critical(&self, operation: &MappedOperation<'_>) -> bool {
         let _ = operation;
         true
     }
@@ -110,7 +110,7 @@ pub enum StaticPriority {
 
 /// Criterion within a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Within {
+pub enum LevelCriterion {
     /// The same criterion for all levels.
     All(Dispatching),
     /// Static subpriority among critical operations, laxity among the others.
@@ -125,7 +125,7 @@ pub struct Strategy {
     /// Criterion of the static priority.
     pub static_priority: StaticPriority,
     /// Criterion within a level.
-    pub within: Within,
+    pub within: LevelCriterion,
     /// Whether only operations of high and very high criticality belong to the critical set;
     /// otherwise all operations do.
     pub critical_set_only: bool,
@@ -136,7 +136,7 @@ impl Strategy {
     pub const RMS: Strategy = Strategy {
         name: "RMS",
         static_priority: StaticPriority::Period,
-        within: Within::All(Dispatching::Static),
+        within: LevelCriterion::All(Dispatching::Static),
         critical_set_only: false,
     };
 
@@ -148,19 +148,19 @@ impl Strategy {
     pub const EDF: Strategy = Strategy {
         name: "EDF",
         static_priority: StaticPriority::Single,
-        within: Within::All(Dispatching::Deadline),
+        within: LevelCriterion::All(Dispatching::Deadline),
         critical_set_only: false,
     };
 
     /// Minimum laxity first: one level by laxity.
     pub const MLF: Strategy =
-        Strategy { name: "MLF", within: Within::All(Dispatching::Laxity), ..Strategy::EDF };
+        Strategy { name: "MLF", within: LevelCriterion::All(Dispatching::Laxity), ..Strategy::EDF };
 
     /// Maximum urgency first: static priority by criticality, then laxity.
     pub const MUF: Strategy = Strategy {
         name: "MUF",
         static_priority: StaticPriority::Criticality,
-        within: Within::All(Dispatching::Laxity),
+        within: LevelCriterion::All(Dispatching::Laxity),
         critical_set_only: true,
     };
 
@@ -168,7 +168,7 @@ impl Strategy {
     pub const RMS_MLF: Strategy = Strategy {
         name: "RMS+MLF",
         static_priority: StaticPriority::CriticalityThenPeriod,
-        within: Within::LaxityUnlessCritical,
+        within: LevelCriterion::LaxityUnlessCritical,
         critical_set_only: true,
     };
 
@@ -188,7 +188,7 @@ impl InputMapping for Strategy {
         self.name
     }
 
-    fn static_priority(&self, operation: &Operation<'_>) -> u64 {
+    fn static_priority(&self, operation: &MappedOperation<'_>) -> u64 {
         let criticality = operation.info.characteristics.criticality;
         let below_most = 4 - criticality as u64;
         match self.static_priority {
@@ -204,10 +204,10 @@ impl InputMapping for Strategy {
         }
     }
 
-    fn dispatching(&self, operation: &Operation<'_>) -> Dispatching {
+    fn dispatching(&self, operation: &MappedOperation<'_>) -> Dispatching {
         match self.within {
-            Within::All(dispatching) => dispatching,
-            Within::LaxityUnlessCritical => {
+            LevelCriterion::All(dispatching) => dispatching,
+            LevelCriterion::LaxityUnlessCritical => {
                 let criticality = operation.info.characteristics.criticality;
                 match criticality.is_critical() {
                     true => Dispatching::Static,
@@ -217,7 +217,7 @@ impl InputMapping for Strategy {
         }
     }
 
-    fn is_critical(&self, operation: &Operation<'_>) -> bool {
+    fn is_critical(&self, operation: &MappedOperation<'_>) -> bool {
         !self.critical_set_only || operation.info.characteristics.criticality.is_critical()
     }
 }
@@ -276,7 +276,7 @@ mod tests {
             let handle = repository.create(&format!("{criticality}{period}")).unwrap();
             let said = crate::repository::Characteristics { criticality, ..Default::default() };
             repository.set(handle, said).unwrap();
-            let operation = Operation {
+            let operation = MappedOperation {
                 info: repository.get(handle).unwrap(),
                 period,
                 deadline: period,

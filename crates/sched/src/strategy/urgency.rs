@@ -6,21 +6,21 @@
 /// the lowest 32, so that comparing two is one comparison and no two dispatches of different operations are equal.
 ///
 /// ```
-/// use oxorb_sched::strategy::{Urgency, by_laxity};
+/// use oxorb_sched::strategy::{DispatchUrgency, by_laxity};
 ///
-/// let critical = Urgency::new(0, by_laxity(5_000), 3);
-/// let tighter = Urgency::new(0, by_laxity(2_000), 7);
-/// let other = Urgency::new(1, by_laxity(1), 0);
+/// let critical = DispatchUrgency::new(0, by_laxity(5_000), 3);
+/// let tighter = DispatchUrgency::new(0, by_laxity(2_000), 7);
+/// let other = DispatchUrgency::new(1, by_laxity(1), 0);
 /// assert!(tighter < critical && critical < other);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Urgency(u128);
+pub struct DispatchUrgency(u128);
 
-impl Urgency {
+impl DispatchUrgency {
     /// Returns the urgency of a static priority level (0 is the most urgent), a dynamic subpriority
     /// from [`by_deadline`] or [`by_laxity`], and the index in the static order.
-    pub const fn new(level: u32, dynamic: u64, order: u32) -> Urgency {
-        Urgency(((level as u128) << 96) | ((dynamic as u128) << 32) | order as u128)
+    pub const fn new(level: u32, dynamic: u64, order: u32) -> DispatchUrgency {
+        DispatchUrgency(((level as u128) << 96) | ((dynamic as u128) << 32) | order as u128)
     }
 
     /// Returns the static priority level.
@@ -82,9 +82,9 @@ mod tests {
 
     #[test]
     fn each_part_outranks_the_next() {
-        let most = Urgency::new(0, u64::MAX, u32::MAX);
-        assert!(most < Urgency::new(1, 0, 0));
-        assert!(Urgency::new(1, 4, u32::MAX) < Urgency::new(1, 5, 0));
-        assert_eq!(Urgency::new(7, 8, 9).level(), 7);
+        let most = DispatchUrgency::new(0, u64::MAX, u32::MAX);
+        assert!(most < DispatchUrgency::new(1, 0, 0));
+        assert!(DispatchUrgency::new(1, 4, u32::MAX) < DispatchUrgency::new(1, 5, 0));
+        assert_eq!(DispatchUrgency::new(7, 8, 9).level(), 7);
     }
 }

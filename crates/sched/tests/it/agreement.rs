@@ -2,10 +2,10 @@
 //! a run of the emitted table on a virtual clock, over the queues of the ORB, with the overheads
 //! that the analysis counted.
 
-use oxorb_sched::analysis::{End, Outcome, analyse};
+use oxorb_sched::analysis::{DeadlineOutcome, End, analyse};
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{CallKind, Characteristics, Constraints};
-use oxorb_sched::simulate::{Job, Options, Release, Timeline, enforce, releases, run};
+use oxorb_sched::simulate::{Job, Release, SimulationOptions, Timeline, enforce, releases, run};
 use oxorb_sched::time::{MICROSECOND, MILLISECOND};
 use oxorb_sched::{
     DispatchModel, DispatchTable, Dispatching, Error, OsPriorities, Overheads, Repository,
@@ -163,7 +163,7 @@ fn receivers_that_a_blocking_job_releases_count() {
         tasks[receiver].after = vec![tasks[sender].name.clone()];
     }
     let set = TaskSet::dynamic(tasks, Dispatching::Static, DispatchModel::NonPreemptive);
-    let simulated = run(&set, &releases(&set, 160).unwrap(), &Options::default());
+    let simulated = run(&set, &releases(&set, 160).unwrap(), &SimulationOptions::default());
     let channel = |job: &&Job| job.task == 4 && job.number == 1;
     let second = simulated.jobs.iter().find(channel).unwrap();
     assert_eq!(second.done, Some(40 + 16), "the example happens");
@@ -185,7 +185,7 @@ fn instances_of_a_chain_that_take_turns_count() {
     set.tasks[2].after = vec!["sender".into()];
     set.tasks[2].dispatching = Dispatching::Laxity;
     set.overheads.step = 1;
-    let simulated = run(&set, &releases(&set, 40).unwrap(), &Options::default());
+    let simulated = run(&set, &releases(&set, 40).unwrap(), &SimulationOptions::default());
     let first = simulated.jobs.iter().find(|job| job.task == 2).unwrap();
     let alone = 13 + 2 + 9 + 2;
     assert_eq!(first.done, Some(alone + 1), "the example happens");
@@ -204,11 +204,11 @@ fn jobs_of_one_task_that_take_turns_count() {
     let mut set = TaskSet::dynamic([task], Dispatching::Laxity, DispatchModel::Urgency);
     set.overheads.step = 7;
     let come = [17, 24, 48].map(|at| Release { at, task: 0 });
-    let simulated = run(&set, &come, &Options::default());
+    let simulated = run(&set, &come, &SimulationOptions::default());
     assert!(simulated.jobs[0].missed(), "the example happens");
-    assert_eq!(analyse(&set).verdicts[0].outcome, Outcome::Unproven);
+    assert_eq!(analyse(&set).verdicts[0].outcome, DeadlineOutcome::Unproven);
     set.overheads.step = 1;
-    assert_eq!(analyse(&set).verdicts[0].outcome, Outcome::Meets);
+    assert_eq!(analyse(&set).verdicts[0].outcome, DeadlineOutcome::Meets);
 }
 
 proptest! {
@@ -232,7 +232,7 @@ proptest! {
         let proved: Vec<bool> = report
             .verdicts
             .iter()
-            .map(|verdict| verdict.outcome == Outcome::Meets)
+            .map(|verdict| verdict.outcome == DeadlineOutcome::Meets)
             .collect();
         let table = DispatchTable::from(&schedule);
         let rows = schedule.rows();
@@ -244,7 +244,7 @@ proptest! {
                 }
             }
             let releases = releases(&set, 240 * MILLISECOND).unwrap();
-            let simulated = run(&set, &releases, &Options::default());
+            let simulated = run(&set, &releases, &SimulationOptions::default());
             if !phased {
                 let late = beyond_end_to_end(&set, &report.chains, &simulated);
                 prop_assert_eq!(late, None, "simulated");
@@ -288,7 +288,7 @@ fn the_random_operations_are_proved_and_enforced_often_enough() {
                 let ends = report.chains.iter();
                 bounded += ends.filter(|chain| chain.response.is_some()).count();
                 for verdict in report.verdicts {
-                    let meets = verdict.outcome == Outcome::Meets;
+                    let meets = verdict.outcome == DeadlineOutcome::Meets;
                     let task = &schedule.tasks.tasks[verdict.task];
                     proved += usize::from(meets);
                     by_events += usize::from(meets && !task.after.is_empty());

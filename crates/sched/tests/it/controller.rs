@@ -2,7 +2,7 @@
 //! simulated processor.
 
 use oxorb_sched::admission::{
-    Answer, Controller, Has, LateComers, RequestOrder, Unacceptable, Wanted,
+    Answer, Controller, LateComers, MemberGrant, MemberRequest, RequestOrder, Unacceptable,
 };
 use oxorb_sched::analysis::analyse;
 use oxorb_sched::{Task, TaskSet};
@@ -31,12 +31,12 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![5 => admit, 1 => (0..8usize).prop_map(Step::Release)]
 }
 
-fn wanted(number: usize, step: &Step) -> Option<Wanted> {
+fn wanted(number: usize, step: &Step) -> Option<MemberRequest> {
     let Step::Admit { wcet, period, deadline, priority } = step else {
         return None;
     };
     let period = PERIODS[*period];
-    Some(Wanted {
+    Some(MemberRequest {
         name: format!("task {number}"),
         worst_case: *wcet,
         period,
@@ -48,7 +48,7 @@ fn wanted(number: usize, step: &Step) -> Option<Wanted> {
 
 /// Reports whether `one` goes first if `other` is the last of all equally urgent members. A
 /// guarantee must hold whichever member is last.
-fn goes_first(urgency: RequestOrder, one: &Wanted, other: &Wanted) -> bool {
+fn goes_first(urgency: RequestOrder, one: &MemberRequest, other: &MemberRequest) -> bool {
     match urgency {
         RequestOrder::Deadline => one.deadline <= other.deadline,
         RequestOrder::Priority => one.priority >= other.priority,
@@ -58,7 +58,7 @@ fn goes_first(urgency: RequestOrder, one: &Wanted, other: &Wanted) -> bool {
 /// Returns the longest response of `own` on a processor simulated tick by tick if all members
 /// arrive together and repeatedly, and all in `first` go first; `None` if the processor is never
 /// idle at the end of a frame.
-fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
+fn played(own: &MemberRequest, first: &[&MemberRequest]) -> Option<u64> {
     const END: u64 = 100_000;
     // Pending work of the members in `first`, and the arrivals of pending jobs of `own`.
     let (mut before, mut waiting) = (0, std::collections::VecDeque::new());
@@ -91,10 +91,14 @@ fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
 
 /// Reports whether all members meet their deadlines on a simulated processor, behind a thread that
 /// goes `ahead` of them.
-fn all_in_time(urgency: RequestOrder, ahead: Option<&Wanted>, all: &[Wanted]) -> bool {
+fn all_in_time(
+    urgency: RequestOrder,
+    ahead: Option<&MemberRequest>,
+    all: &[MemberRequest],
+) -> bool {
     all.iter().enumerate().all(|(at, own)| {
         let others = all.iter().enumerate().filter(|(place, _)| *place != at);
-        let first: Vec<&Wanted> = others
+        let first: Vec<&MemberRequest> = others
             .map(|(_, other)| other)
             .filter(|other| goes_first(urgency, other, own))
             .chain(ahead)
@@ -118,7 +122,7 @@ proptest! {
     ) {
         let urgency = if by_priority { RequestOrder::Priority } else { RequestOrder::Deadline };
         let mut controller = Controller::new(LateComers::Refuse).urgency(urgency);
-        let ahead = ahead.map(|(wcet, period)| Wanted {
+        let ahead = ahead.map(|(wcet, period)| MemberRequest {
             name: "ahead".into(),
             ..wanted(0, &Step::Admit { wcet, period, deadline: 4, priority: 0 }).unwrap()
         });
@@ -126,7 +130,7 @@ proptest! {
             let thread = Task::periodic(it.name.clone(), it.worst_case, it.period);
             controller = controller.behind(thread);
         }
-        let mut there: Vec<Wanted> = Vec::new();
+        let mut there: Vec<MemberRequest> = Vec::new();
         for (number, step) in steps.iter().enumerate() {
             let Some(wanted) = wanted(number, step) else {
                 let Step::Release(which) = step else { unreachable!() };
@@ -162,7 +166,7 @@ proptest! {
             let own = &member.wanted;
             let others = there.iter().filter(|it| it.name != own.name);
             let first = others.filter(|it| goes_first(urgency, it, own)).chain(&ahead);
-            let task = |it: &Wanted| {
+            let task = |it: &MemberRequest| {
                 let mut task = Task::periodic(it.name.clone(), it.worst_case, it.period);
                 task.deadline = it.deadline;
                 task
@@ -170,14 +174,14 @@ proptest! {
             let set = TaskSet::fixed_priority(first.map(task).chain([task(own)]));
             let whole = analyse(&set);
             let response = whole.verdicts.last().unwrap().response.unwrap();
-            prop_assert_eq!(member.has, Has::Guarantee { response });
+            prop_assert_eq!(member.has, MemberGrant::Guarantee { response });
         }
     }
 
     /// A list is admitted as a whole or not at all; one by one gives the same result, in any order.
     #[test]
     fn a_schedule_is_admitted_as_a_whole(steps in prop::collection::vec(step(), 1..8)) {
-        let all: Vec<Wanted> = steps
+        let all: Vec<MemberRequest> = steps
             .iter()
             .enumerate()
             .filter_map(|(number, step)| wanted(number, step))
@@ -219,14 +223,14 @@ proptest! {
         let late_comers = if share { LateComers::Share } else { LateComers::Refuse };
         let mut controller = Controller::new(late_comers);
         for wanted in there.iter().enumerate().filter_map(|(number, step)| wanted(number, step)) {
-            controller.admit(Wanted { name: format!("there {}", wanted.name), ..wanted }).unwrap();
+            controller.admit(MemberRequest { name: format!("there {}", wanted.name), ..wanted }).unwrap();
         }
         let before = controller.members();
-        let all: Vec<Wanted> = steps
+        let all: Vec<MemberRequest> = steps
             .iter()
             .enumerate()
             .filter_map(|(number, (step, shares))| {
-                Some(Wanted { shares: *shares, ..wanted(number, step)? })
+                Some(MemberRequest { shares: *shares, ..wanted(number, step)? })
             })
             .collect();
         let answers = controller.admit_all(all.clone()).unwrap();
@@ -234,9 +238,9 @@ proptest! {
         for (wanted, answer) in all.iter().zip(answers) {
             let has = members.iter().find(|member| member.wanted == *wanted).map(|it| it.has);
             match answer {
-                Answer::Guaranteed { response } => prop_assert_eq!(has, Some(Has::Guarantee { response })),
+                Answer::Guaranteed { response } => prop_assert_eq!(has, Some(MemberGrant::Guarantee { response })),
                 Answer::BestEffort { share, late } => {
-                    prop_assert_eq!(has, Some(Has::Share(share)));
+                    prop_assert_eq!(has, Some(MemberGrant::Share(share)));
                     prop_assert!(share.time > 0);
                     prop_assert!(late.is_none() || late_comers == LateComers::Share && !wanted.shares);
                 }
@@ -259,7 +263,7 @@ proptest! {
             }
         }
         for number in 0..sharing {
-            let wanted = Wanted {
+            let wanted = MemberRequest {
                 name: format!("client {number}"),
                 worst_case: 0,
                 period: 0,
@@ -273,8 +277,8 @@ proptest! {
         let shares: Vec<_> = members
             .iter()
             .filter_map(|member| match member.has {
-                Has::Share(share) => Some(share),
-                Has::Guarantee { .. } => None,
+                MemberGrant::Share(share) => Some(share),
+                MemberGrant::Guarantee { .. } => None,
             })
             .collect();
         prop_assert!(shares.windows(2).all(|pair| pair[0] == pair[1]));
@@ -294,7 +298,7 @@ proptest! {
 
 #[test]
 fn a_schedule_for_which_nothing_is_left_is_refused_as_a_whole() {
-    let whole = |name: &str| Wanted {
+    let whole = |name: &str| MemberRequest {
         name: name.into(),
         worst_case: 10,
         period: 10,
@@ -304,7 +308,7 @@ fn a_schedule_for_which_nothing_is_left_is_refused_as_a_whole() {
     };
     let mut controller = Controller::new(LateComers::Share);
     controller.admit(whole("all")).unwrap();
-    let shares = Wanted { shares: true, ..whole("share") };
+    let shares = MemberRequest { shares: true, ..whole("share") };
     for late in
         [vec![whole("late"), whole("later")], vec![whole("late"), shares.clone()], vec![shares]]
     {
@@ -318,7 +322,7 @@ fn a_schedule_for_which_nothing_is_left_is_refused_as_a_whole() {
 /// name are a mistake.
 #[test]
 fn a_mistake_in_a_schedule_is_told_before_anything_of_it_is_late() {
-    let wanted = |name: &str, worst_case| Wanted {
+    let wanted = |name: &str, worst_case| MemberRequest {
         name: name.into(),
         worst_case,
         period: 10,
@@ -343,8 +347,15 @@ fn a_mistake_in_a_schedule_is_told_before_anything_of_it_is_late() {
 }
 
 /// Returns a request whose deadline is its period.
-fn guarantee(name: &str, worst_case: u64, period: u64) -> Wanted {
-    Wanted { name: name.into(), worst_case, period, deadline: period, priority: 0, shares: false }
+fn guarantee(name: &str, worst_case: u64, period: u64) -> MemberRequest {
+    MemberRequest {
+        name: name.into(),
+        worst_case,
+        period,
+        deadline: period,
+        priority: 0,
+        shares: false,
+    }
 }
 
 /// Times whose analysis takes long are refused at the limit, and the reason names the limit.
@@ -383,7 +394,7 @@ fn an_admission_whose_analysis_would_take_long_is_refused() {
 fn a_long_schedule_needs_few_visits() {
     const COUNT: u64 = 200;
     let name = |number| format!("task {number}");
-    let all: Vec<Wanted> =
+    let all: Vec<MemberRequest> =
         (0..COUNT).map(|number| guarantee(&name(number), 1, 1_000 + number)).collect();
     // Each analysis of a member visits each member some times.
     let mut controller = Controller::new(LateComers::Refuse).visit_at_most(8 * COUNT * COUNT);
@@ -402,7 +413,7 @@ fn a_long_schedule_needs_few_visits() {
 #[test]
 fn late_comers_share_what_is_left_and_have_more_when_somebody_goes() {
     let ms = oxorb_sched::time::MILLISECOND;
-    let quote = |name: &str| Wanted {
+    let quote = |name: &str| MemberRequest {
         name: name.into(),
         worst_case: 4 * ms,
         period: 10 * ms,
@@ -424,13 +435,13 @@ fn late_comers_share_what_is_left_and_have_more_when_somebody_goes() {
         let members = controller.members();
         members.into_iter().find(|it| it.wanted.name == name).unwrap().has
     };
-    let Has::Share(half) = has(&controller, "c") else {
+    let MemberGrant::Share(half) = has(&controller, "c") else {
         panic!("it shares");
     };
     assert_eq!(half.time, share.time / 2);
-    assert_eq!(has(&controller, "d"), Has::Share(half));
+    assert_eq!(has(&controller, "d"), MemberGrant::Share(half));
     assert!(controller.release("a"));
-    let Has::Share(more) = has(&controller, "c") else {
+    let MemberGrant::Share(more) = has(&controller, "c") else {
         panic!("it goes on sharing");
     };
     assert!(more.time > share.time, "{more}");

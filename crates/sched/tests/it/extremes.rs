@@ -2,10 +2,10 @@
 //! (tests run with overflow checks).
 
 use oxorb_sched::analysis::holistic::{Flow, Resource, Step, Wrong, analyse_flows};
-use oxorb_sched::analysis::{Outcome, analyse, partition, sensitivity};
+use oxorb_sched::analysis::{DeadlineOutcome, analyse, partition, sensitivity};
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{CallKind, Characteristics, Constraints, Enabled, Handle, InfoType};
-use oxorb_sched::simulate::{Options, construct, releases, run};
+use oxorb_sched::simulate::{SimulationOptions, construct, releases, run};
 use oxorb_sched::time::LONGEST;
 use oxorb_sched::{
     DispatchModel, Dispatching, Error, OsPriorities, Repository, Schedule, Strategy as Scheduling,
@@ -151,7 +151,7 @@ proptest! {
             // deadline.
             prop_assert!(!verdict.explain(&set).to_string().is_empty());
             let late = verdict.response.is_some_and(|response| response > set.tasks[verdict.task].deadline);
-            prop_assert!(!(late && verdict.outcome == Outcome::Meets), "{}", verdict.explain(&set));
+            prop_assert!(!(late && verdict.outcome == DeadlineOutcome::Meets), "{}", verdict.explain(&set));
         }
         let _ = (report.guaranteed_priority(&set), report.protects_critical(&set));
         let _ = partition::partition(&set, 2, partition::Fit::First);
@@ -258,7 +258,7 @@ proptest! {
         let many: u64 = set.tasks.iter().map(|task| frame / task.period).sum();
         prop_assume!(!(200..1_000_000).contains(&many));
         set.overheads.step = 1 << 50;
-        let options = Options::default();
+        let options = SimulationOptions::default();
         if let Ok(releases) = releases(&set, frame) {
             let timeline = run(&set, &releases, &options);
             prop_assert_eq!(timeline.jobs.len(), releases.len());

@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use oxorb_sched::analysis::{Outcome, analyse};
+use oxorb_sched::analysis::{DeadlineOutcome, analyse};
 use oxorb_sched::{DispatchModel, Dispatching, Task, TaskSet};
 use oxorb_testkit::peers::missing;
 use proptest::prelude::*;
@@ -112,7 +112,11 @@ fn responses_are_those_of_the_analyses_that_prosa_has_verified() {
         let verdict = analyse(&set).verdicts.pop().unwrap();
         let deadline = set.tasks.last().unwrap().deadline;
         let in_time = theirs.is_some_and(|response| response <= deadline);
-        assert_eq!(verdict.outcome == Outcome::Meets, in_time, "{theirs:?} {verdict:?} {asked:#?}");
+        assert_eq!(
+            verdict.outcome == DeadlineOutcome::Meets,
+            in_time,
+            "{theirs:?} {verdict:?} {asked:#?}"
+        );
         if in_time {
             assert_eq!(verdict.response, theirs, "{verdict:?} {asked:#?}");
             compared += 1;

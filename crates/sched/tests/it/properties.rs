@@ -2,10 +2,12 @@
 //! order.
 
 use oxorb_sched::analysis::holistic::{Flow, Resource, Step, analyse_flows};
-use oxorb_sched::analysis::{self, Outcome, analyse};
+use oxorb_sched::analysis::{self, DeadlineOutcome, analyse};
 use oxorb_sched::level::Criticality;
 use oxorb_sched::repository::Characteristics;
-use oxorb_sched::simulate::{LatePolicy, Options, Release, Timeline, construct, releases, run};
+use oxorb_sched::simulate::{
+    LatePolicy, Release, SimulationOptions, Timeline, construct, releases, run,
+};
 use oxorb_sched::{
     DispatchModel, Dispatching, OsPriorities, Repository, Schedule, Strategy as Scheduling, Task,
     TaskSet, overloads, time,
@@ -49,7 +51,7 @@ fn fixed(tasks: Vec<Task>, model: DispatchModel) -> TaskSet {
 }
 
 fn simulate(set: &TaskSet, frame: u64) -> Timeline {
-    let options = Options { late: LatePolicy::Keep };
+    let options = SimulationOptions { late: LatePolicy::Keep };
     run(set, &releases(set, frame).unwrap(), &options)
 }
 
@@ -120,7 +122,7 @@ proptest! {
             if let Some(response) = verdict.response {
                 prop_assert!(response >= worst, "{worst}: {}", verdict.explain(&set));
             }
-            if verdict.outcome == Outcome::Meets {
+            if verdict.outcome == DeadlineOutcome::Meets {
                 prop_assert!(worst <= set.tasks[verdict.task].deadline, "{}", verdict.explain(&set));
             }
         }
@@ -155,7 +157,7 @@ proptest! {
         let timeline = simulate(&set, 2 * frame + 12);
         for job in &timeline.jobs {
             let verdict = &report.verdicts[job.task];
-            if verdict.outcome == Outcome::Meets {
+            if verdict.outcome == DeadlineOutcome::Meets {
                 prop_assert!(!job.missed(), "{}", verdict.explain(&set));
             }
         }
@@ -205,7 +207,7 @@ proptest! {
             .collect();
         delayed.sort_by_key(|(release, _)| *release);
         let only: Vec<Release> = delayed.iter().map(|(release, _)| *release).collect();
-        let timeline = run(&set, &only, &Options::default());
+        let timeline = run(&set, &only, &SimulationOptions::default());
         for (job, (_, nominal)) in timeline.jobs.iter().zip(&delayed) {
             if let Some(response) = report.verdicts[job.task].response {
                 prop_assert!(job.done.unwrap() - nominal <= response);
@@ -242,9 +244,12 @@ proptest! {
             }
         }
         come.sort_unstable();
-        for job in &run(&set, &come, &Options::default()).jobs {
+        for job in &run(&set, &come, &SimulationOptions::default()).jobs {
             let verdict = &verdicts[job.task];
-            prop_assert!(verdict.outcome != Outcome::Meets || !job.missed(), "{job:?} {}", verdict.explain(&set));
+            prop_assert!(
+                verdict.outcome != DeadlineOutcome::Meets || !job.missed(),
+                "{job:?} {}", verdict.explain(&set)
+            );
             if let Some(response) = verdict.response {
                 prop_assert!(job.latency().unwrap() <= response, "{job:?} {}", verdict.explain(&set));
             }
@@ -337,7 +342,7 @@ proptest! {
         for job in &timeline.jobs {
             let verdict = &report.verdicts[job.task];
             prop_assert!(
-                verdict.outcome != Outcome::Meets || !job.missed(),
+                verdict.outcome != DeadlineOutcome::Meets || !job.missed(),
                 "{}", verdict.explain(&set)
             );
         }
@@ -368,7 +373,9 @@ fn a_thousand_operations() {
             let schedule = Schedule::compute(&repository, &strategy, &model, &priorities).unwrap();
             let report = analyse(&schedule.tasks);
             assert_eq!(report.verdicts.len(), 1_000);
-            assert!(report.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Meets));
+            assert!(
+                report.verdicts.iter().any(|verdict| verdict.outcome == DeadlineOutcome::Meets)
+            );
         }
     }
 }
@@ -384,7 +391,7 @@ fn play(set: &TaskSet, step: usize, begun: &[u64], phases: &[u64], frame: u64) -
     let mut all: Vec<Release> = others.filter(|release| release.task != step).collect();
     all.extend(begun.iter().map(|&at| Release { at, task: step }));
     all.sort();
-    let timeline = run(set, &all, &Options::default());
+    let timeline = run(set, &all, &SimulationOptions::default());
     let jobs = timeline.jobs.iter().filter(|job| job.task == step);
     jobs.map(|job| job.done.unwrap()).collect()
 }

@@ -2,7 +2,7 @@
 
 use oxorb_sched::level::{Criticality, Importance};
 use oxorb_sched::repository::{CallKind, Characteristics, Constraints, Handle, InfoType};
-use oxorb_sched::strategy::{InputMapping, Operation, OutputMapping};
+use oxorb_sched::strategy::{InputMapping, MappedOperation, OutputMapping};
 use oxorb_sched::{
     DispatchModel, Dispatching, Error, OsPriorities, Repository, Schedule, Severity, Strategy,
 };
@@ -185,10 +185,10 @@ fn an_application_adds_its_own_mappings() {
         fn name(&self) -> &str {
             "by name"
         }
-        fn static_priority(&self, operation: &Operation<'_>) -> u64 {
+        fn static_priority(&self, operation: &MappedOperation<'_>) -> u64 {
             u64::from(operation.info.entry_point.starts_with("high"))
         }
-        fn dispatching(&self, _: &Operation<'_>) -> Dispatching {
+        fn dispatching(&self, _: &MappedOperation<'_>) -> Dispatching {
             Dispatching::Deadline
         }
     }

@@ -1,8 +1,8 @@
 //! Paper 3's simulation: which of its results hold and which do not.
 
 use oxorb_sched::simulate::{
-    LatePolicy, Options, Overall, TaskStatistics, construct, overall, releases, run, statistics,
-    table_1,
+    LatePolicy, Overall, SimulationOptions, TaskStatistics, construct, overall, releases, run,
+    statistics, table_1,
 };
 use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy, TaskSet};
 
@@ -33,7 +33,7 @@ fn found(set: &TaskSet, timeline: &oxorb_sched::simulate::Timeline) -> Found {
 fn in_all_forms(strategy: Strategy) -> [Found; 3] {
     let set = set(strategy);
     let events = |late| {
-        let options = Options { late };
+        let options = SimulationOptions { late };
         let releases = releases(&set, table_1::FRAME).unwrap();
         found(&set, &run(&set, &releases, &options))
     };
@@ -84,9 +84,10 @@ fn the_timelines_are_whole() {
     for strategy in ALL {
         let set = set(strategy);
         let releases = releases(&set, table_1::FRAME).unwrap();
-        for timeline in
-            [construct(&set, table_1::FRAME).unwrap(), run(&set, &releases, &Options::default())]
-        {
+        for timeline in [
+            construct(&set, table_1::FRAME).unwrap(),
+            run(&set, &releases, &SimulationOptions::default()),
+        ] {
             assert_eq!(timeline.end(), 1_296_000_000, "{strategy}");
             let worked: u64 = timeline.slices.iter().map(|slice| slice.to - slice.from).sum();
             assert_eq!(worked, 72 * 18_000_000);

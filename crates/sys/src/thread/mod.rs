@@ -1,6 +1,6 @@
 //! Named threads with declared attributes: processors, scheduling, stack.
 //!
-//! A thread gets its attributes from a [`Builder`] before its work starts. A [`Registry`] lists
+//! A thread gets its attributes from a [`Builder`] before its work starts. A [`ThreadRegistry`] lists
 //! threads with their configured attributes and those that the kernel reports.
 
 mod places;
@@ -12,11 +12,11 @@ use std::thread::JoinHandle;
 
 use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_setaffinity};
 
-use crate::schedule::{self, Class, Reservation, ReservationError, Schedule};
+use crate::schedule::{self, Reservation, ReservationError, SchedulingClass, ThreadPriority};
 
 pub use places::{Place, Places};
-pub use registry::{Attributes, Listed, Purpose, Registry};
-pub use schedule::Scheduling;
+pub use registry::{OrbThread, ThreadAttributes, ThreadPurpose, ThreadRegistry};
+pub use schedule::ThreadScheduling;
 
 /// Builder of a thread, with attributes set before its work starts.
 ///
@@ -36,9 +36,9 @@ pub struct Builder {
     cpu: Option<usize>,
     cpus: Vec<usize>,
     stack: Option<usize>,
-    schedule: Option<Schedule>,
+    schedule: Option<ThreadPriority>,
     reservation: Option<Reservation>,
-    listed: Option<(Arc<Registry>, Purpose)>,
+    listed: Option<(Arc<ThreadRegistry>, ThreadPurpose)>,
     places: Arc<Places>,
 }
 
@@ -73,13 +73,13 @@ impl Builder {
 
     /// Sets class and priority, regardless of those of the thread that starts it. Without the
     /// necessary privilege the thread runs in SCHED_OTHER.
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
+    pub fn schedule(mut self, schedule: ThreadPriority) -> Self {
         self.schedule = Some(schedule);
         self
     }
 
     /// Lists the thread in `registry` while it runs.
-    pub fn listed(mut self, registry: &Arc<Registry>, purpose: Purpose) -> Self {
+    pub fn listed(mut self, registry: &Arc<ThreadRegistry>, purpose: ThreadPurpose) -> Self {
         self.listed = Some((Arc::clone(registry), purpose));
         self
     }
@@ -160,23 +160,25 @@ impl Builder {
         }
         if schedule::current().ok() != Some(wanted) && schedule::set_current(wanted).is_err() {
             // The process lacks the privilege for the requested schedule. Lowering a thread to SCHED_OTHER needs none.
-            let _ = schedule::set_current(Schedule::default());
+            let _ = schedule::set_current(ThreadPriority::default());
         }
     }
 
     fn enlist(&self) -> Option<registry::Entered> {
         let (registry, purpose) = self.listed.as_ref()?;
         let scheduling = match (self.reservation, self.schedule) {
-            (Some(reservation), _) => Some(Scheduling::Reserved(reservation)),
-            (None, schedule) => schedule.map(Scheduling::Class),
+            (Some(reservation), _) => Some(ThreadScheduling::Reserved(reservation)),
+            (None, schedule) => schedule.map(ThreadScheduling::Class),
         };
         let cpus = match self.cpu {
             Some(cpu) => vec![cpu],
             None => self.cpus.clone(),
         };
-        let configured = Attributes {
-            scheduling: scheduling
-                .unwrap_or(Scheduling::Class(Schedule { class: Class::Other, priority: 0 })),
+        let configured = ThreadAttributes {
+            scheduling: scheduling.unwrap_or(ThreadScheduling::Class(ThreadPriority {
+                class: SchedulingClass::Other,
+                priority: 0,
+            })),
             cpus,
         };
         Some(registry.enter(&self.name, *purpose, configured, &self.places))

@@ -9,13 +9,13 @@ use rustix::thread::{Pid, gettid};
 
 use super::cpus_of;
 use super::places::{self, Places};
-use crate::schedule::{self, Scheduling};
+use crate::schedule::{self, ThreadScheduling};
 use crate::sync::{Mutex, MutexGuard};
 
 /// Work that a thread of an ORB does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Purpose {
+pub enum ThreadPurpose {
     /// Accepts connections at one endpoint.
     Acceptor,
     /// Serves one connection, or reads one that carries requests in both directions.
@@ -55,56 +55,56 @@ pub enum Purpose {
 }
 
 // A purpose that is missing from the list has no count.
-const _: () = assert!(Purpose::Metrics as usize + 1 == Purpose::ALL.len());
+const _: () = assert!(ThreadPurpose::Metrics as usize + 1 == ThreadPurpose::ALL.len());
 
-impl Purpose {
+impl ThreadPurpose {
     /// All purposes, in the order of their declaration.
-    const ALL: [Purpose; 18] = [
-        Purpose::Acceptor,
-        Purpose::Connection,
-        Purpose::Worker,
-        Purpose::Lane,
-        Purpose::Takeover,
-        Purpose::Dispatching,
-        Purpose::Reader,
-        Purpose::Callbacks,
-        Purpose::ReplyHandlers,
-        Purpose::Alarms,
-        Purpose::Oneways,
-        Purpose::Storage,
-        Purpose::Watcher,
-        Purpose::LookUp,
-        Purpose::IdleConnections,
-        Purpose::Etherealizer,
-        Purpose::Shutdown,
-        Purpose::Metrics,
+    const ALL: [ThreadPurpose; 18] = [
+        ThreadPurpose::Acceptor,
+        ThreadPurpose::Connection,
+        ThreadPurpose::Worker,
+        ThreadPurpose::Lane,
+        ThreadPurpose::Takeover,
+        ThreadPurpose::Dispatching,
+        ThreadPurpose::Reader,
+        ThreadPurpose::Callbacks,
+        ThreadPurpose::ReplyHandlers,
+        ThreadPurpose::Alarms,
+        ThreadPurpose::Oneways,
+        ThreadPurpose::Storage,
+        ThreadPurpose::Watcher,
+        ThreadPurpose::LookUp,
+        ThreadPurpose::IdleConnections,
+        ThreadPurpose::Etherealizer,
+        ThreadPurpose::Shutdown,
+        ThreadPurpose::Metrics,
     ];
 }
 
 /// Scheduling of a thread, and the processors on which it may run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attributes {
+pub struct ThreadAttributes {
     /// Class and priority, or reserved processor time.
-    pub scheduling: Scheduling,
+    pub scheduling: ThreadScheduling,
     /// Processors on which the thread may run, in ascending order.
     pub cpus: Vec<usize>,
 }
 
-/// A thread of a [`Registry`].
+/// A thread of a [`ThreadRegistry`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Listed {
+pub struct OrbThread {
     /// The kernel's id of the thread.
     pub id: i32,
     /// The name under which tools show it.
     pub name: String,
     /// Purpose of the thread.
-    pub purpose: Purpose,
+    pub purpose: ThreadPurpose,
     /// Configured attributes.
-    pub configured: Attributes,
+    pub configured: ThreadAttributes,
     /// Attributes that the kernel reports. They differ from `configured` where the process lacks a
     /// privilege, and while the thread serves a request at the request's priority.
-    pub actual: Attributes,
+    pub actual: ThreadAttributes,
     /// Places at which the thread waits, with their transports and the number for each name: the
     /// connections that it serves or reads, or the endpoint at which it accepts them. Threads of a
     /// lane share those of the lane.
@@ -113,54 +113,54 @@ pub struct Listed {
 
 /// Registry of running threads. Each is listed from before its work starts until after it ends.
 #[derive(Debug, Default)]
-pub struct Registry {
+pub struct ThreadRegistry {
     threads: Mutex<BTreeMap<i32, Entry>>,
-    /// Number of running threads of each purpose, in the order of [`Purpose::ALL`].
-    counts: [AtomicUsize; Purpose::ALL.len()],
+    /// Number of running threads of each purpose, in the order of [`ThreadPurpose::ALL`].
+    counts: [AtomicUsize; ThreadPurpose::ALL.len()],
 }
 
 #[derive(Debug)]
 struct Entry {
     name: String,
-    purpose: Purpose,
-    configured: Attributes,
+    purpose: ThreadPurpose,
+    configured: ThreadAttributes,
     places: Arc<Places>,
 }
 
 /// Entry of the calling thread in a registry.
 pub(super) struct Entered {
-    registry: Arc<Registry>,
+    registry: Arc<ThreadRegistry>,
     id: i32,
-    purpose: Purpose,
+    purpose: ThreadPurpose,
 }
 
-impl Registry {
+impl ThreadRegistry {
     /// Returns the running threads, sorted by purpose and name. Two system calls for each;
     /// allocates.
     ///
     /// ```
     /// use std::sync::{Arc, mpsc};
-    /// use oxorb_sys::thread::{Builder, Purpose, Registry};
+    /// use oxorb_sys::thread::{Builder, ThreadPurpose, ThreadRegistry};
     ///
-    /// let registry = Arc::new(Registry::default());
+    /// let registry = Arc::new(ThreadRegistry::default());
     /// let (end, ended) = mpsc::channel::<()>();
     /// let worker = Builder::new("reader")
-    ///     .listed(&registry, Purpose::Reader)
+    ///     .listed(&registry, ThreadPurpose::Reader)
     ///     .spawn(move || ended.recv())?;
     /// assert_eq!(registry.threads()[0].name, "reader");
-    /// assert_eq!(registry.counts()[&Purpose::Reader], 1);
+    /// assert_eq!(registry.counts()[&ThreadPurpose::Reader], 1);
     /// drop(end);
     /// let _ = worker.join();
     /// assert!(registry.threads().is_empty());
     /// # std::io::Result::Ok(())
     /// ```
-    pub fn threads(&self) -> Vec<Listed> {
+    pub fn threads(&self) -> Vec<OrbThread> {
         let listed = |(&id, entry): (&i32, &Entry)| {
-            let actual = Attributes {
+            let actual = ThreadAttributes {
                 scheduling: schedule::of(id).ok()?,
                 cpus: cpus_of(Some(Pid::from_raw(id)?)).ok()?,
             };
-            Some(Listed {
+            Some(OrbThread {
                 id,
                 name: entry.name.clone(),
                 purpose: entry.purpose,
@@ -169,14 +169,14 @@ impl Registry {
                 waits_at: entry.places.list(),
             })
         };
-        let mut threads: Vec<Listed> = self.lock().iter().filter_map(listed).collect();
+        let mut threads: Vec<OrbThread> = self.lock().iter().filter_map(listed).collect();
         threads.sort_by(|a, b| (a.purpose, &a.name, a.id).cmp(&(b.purpose, &b.name, b.id)));
         threads
     }
 
     /// Returns the number of running threads of each purpose. Allocates; no lock, no system call.
-    pub fn counts(&self) -> BTreeMap<Purpose, usize> {
-        let all = Purpose::ALL.into_iter().zip(&self.counts);
+    pub fn counts(&self) -> BTreeMap<ThreadPurpose, usize> {
+        let all = ThreadPurpose::ALL.into_iter().zip(&self.counts);
         let counts = all.map(|(purpose, count)| (purpose, count.load(Ordering::Relaxed)));
         counts.filter(|(_, count)| *count != 0).collect()
     }
@@ -185,8 +185,8 @@ impl Registry {
     pub(super) fn enter(
         self: &Arc<Self>,
         name: &str,
-        purpose: Purpose,
-        mut configured: Attributes,
+        purpose: ThreadPurpose,
+        mut configured: ThreadAttributes,
         places: &Arc<Places>,
     ) -> Entered {
         let id = gettid().as_raw_nonzero().get();
@@ -212,11 +212,11 @@ impl Drop for Entered {
     }
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for OrbThread {
     /// Writes one line: name, purpose, scheduling and processors; the configured attributes where
     /// they differ; the places at which the thread waits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Listed { name, purpose, configured, actual, waits_at, .. } = self;
+        let OrbThread { name, purpose, configured, actual, waits_at, .. } = self;
         write!(f, "{name}: {purpose:?}, {} on {:?}", actual.scheduling, actual.cpus)?;
         if actual.scheduling != configured.scheduling {
             write!(f, ", configured {}", configured.scheduling)?;
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn each_purpose_has_its_place_in_the_list_of_all() {
-        for (place, purpose) in Purpose::ALL.into_iter().enumerate() {
+        for (place, purpose) in ThreadPurpose::ALL.into_iter().enumerate() {
             assert_eq!(purpose as usize, place, "{purpose:?}");
         }
     }

@@ -5,7 +5,7 @@ use oxorb::incident::Incident;
 use oxorb::prelude::*;
 use oxorb::rt::SchedulingClass;
 use oxorb::sched::time::Show;
-use oxorb::sched::{DispatchTable, Modules, RunTimeScheduler, analysis};
+use oxorb::sched::{DispatchTable, ModuleSettings, RunTimeScheduler, analysis};
 use oxorb_example_sensor_fusion::nav::FusionRef;
 use oxorb_example_sensor_fusion::{Estimator, most_urgent, schedule};
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut scheduler = RunTimeScheduler::new(DispatchTable::from(&schedule));
     // Each priority has a thread. Responses are measured from the receipt of the request.
-    scheduler.modules = Some(Modules::default());
+    scheduler.modules = Some(ModuleSettings::default());
     scheduler.measure = true;
     let orb = Orb::builder()
         .args(std::env::args())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 use oxorb::servant::Context;
-use oxorb::values::{Abstract, Link, TypeCode, Value, ValueBase};
+use oxorb::values::{Abstract, TypeCode, Value, ValueBase, ValueLink};
 use oxorb::{Any, ObjectRef};
 
 use crate::behaviour::behaviour::list::{
@@ -119,10 +119,10 @@ impl behaviour::ListOperations for List {
 
     fn rest(
         &self,
-        behind: &Link<List>,
-        all: &mut Vec<Link<List>>,
+        behind: &ValueLink<List>,
+        all: &mut Vec<ValueLink<List>>,
         one: &mut Any,
-    ) -> Result<(Link<List>, Maybe), RestError> {
+    ) -> Result<(ValueLink<List>, Maybe), RestError> {
         all.push(behind.clone());
         *one = Any::new(self.head);
         if behind.is_null() {
@@ -176,19 +176,19 @@ impl behaviour::ListOperations for List {
         Ok(())
     }
 
-    fn info(&self) -> Result<Link<List>, InfoError> {
+    fn info(&self) -> Result<ValueLink<List>, InfoError> {
         if self.tail.is_null() {
             return Err(Missing { what: self.head }.into());
         }
         Ok(self.tail.clone())
     }
 
-    fn set_info(&mut self, value: &Link<List>) -> Result<(), SetInfoError> {
+    fn set_info(&mut self, value: &ValueLink<List>) -> Result<(), SetInfoError> {
         self.tail = value.clone();
         Ok(())
     }
 
-    fn upcast(&self, _behaviour: &Link<ValueBase>, _kind: &TypeCode) -> oxorb::Result<()> {
+    fn upcast(&self, _behaviour: &ValueLink<ValueBase>, _kind: &TypeCode) -> oxorb::Result<()> {
         Ok(())
     }
 }
@@ -198,8 +198,8 @@ impl behaviour::ListOperations for List {
 pub struct Lists;
 
 impl behaviour::ListFactory for Lists {
-    fn of(all: &[Link<List>], by: Option<&Arc<dyn Watcher>>) -> Result<Value<List>, OfError> {
-        let first = all.first().and_then(Link::get);
+    fn of(all: &[ValueLink<List>], by: Option<&Arc<dyn Watcher>>) -> Result<Value<List>, OfError> {
+        let first = all.first().and_then(ValueLink::get);
         let first = first.ok_or(Missing { what: 0 })?;
         if let Some(by) = by {
             by.seen(first.head)?;

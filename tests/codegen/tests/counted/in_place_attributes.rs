@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use oxorb::client::ReplyTo;
 use oxorb::policy::LargePayloads;
 use oxorb::servant::Amh;
-use oxorb::values::{Link, Octets};
+use oxorb::values::{Octets, ValueLink};
 use oxorb::{Interface as _, Orb, Result, SystemException};
 use oxorb_codegen_tests::album::albums::album::{
     CoverAnswer, PictureAnswer, PlainAnswer, ReadAnswer, SetPictureAnswer, SetPlainAnswer,
@@ -98,7 +98,7 @@ impl Told {
         self.note(format!("{what} {} {} {}", octets.len(), last[0], octets.is_leased()))
     }
 
-    fn failed(&self, holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn failed(&self, holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         let holder = holder.get().expect("not null");
         self.note(SystemException::from(&*holder).to_string())
     }
@@ -110,56 +110,56 @@ impl AmiAlbumHandler for Told {
     fn get_picture(&self, ami_return_val: Octets<'_>) -> Result<()> {
         self.came("picture", &ami_return_val)
     }
-    fn get_picture_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn get_picture_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed(excep_holder)
     }
     fn set_picture(&self) -> Result<()> {
         self.note("set".to_owned())
     }
-    fn set_picture_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn set_picture_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed(excep_holder)
     }
     fn get_cover(&self, ami_return_val: Octets<'_>) -> Result<()> {
         self.came("cover", &ami_return_val)
     }
-    fn get_cover_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn get_cover_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed(excep_holder)
     }
     fn get_plain(&self, ami_return_val: &[u8]) -> Result<()> {
         self.came("plain", &ami_return_val.into())
     }
-    fn get_plain_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn get_plain_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed(excep_holder)
     }
     fn set_plain(&self) -> Result<()> {
         self.note("set".to_owned())
     }
-    fn set_plain_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn set_plain_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed(excep_holder)
     }
     fn get_unmarked(&self, ami_return_val: &[u8]) -> Result<()> {
         self.came("unmarked", &ami_return_val.into())
     }
-    fn get_unmarked_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn get_unmarked_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed(excep_holder)
     }
     fn set_unmarked(&self) -> Result<()> {
         self.note("set".to_owned())
     }
-    fn set_unmarked_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn set_unmarked_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed(excep_holder)
     }
     fn read(&self, ami_return_val: Octets<'_>, name: &str, again: Octets<'_>) -> Result<()> {
         let text = format!("read {name} {} {}", again.len(), again.is_leased());
         self.came(&text, &ami_return_val)
     }
-    fn read_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn read_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed(excep_holder)
     }
     fn write(&self) -> Result<()> {
         self.note("written".to_owned())
     }
-    fn write_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn write_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed(excep_holder)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use oxorb::servant::Context;
-use oxorb::values::{Abstract, Link, TypeCode, Value, ValueBase, Valuetype};
+use oxorb::values::{Abstract, TypeCode, Value, ValueBase, ValueLink, Valuetype};
 use oxorb::{Any, Interface, Orb, SystemExceptionKind, minor};
 use oxorb_codegen_tests::behaviour::behaviour::{
     Badge, Bell, BellOperations, Circle, CircleFactory, Coloured, ColouredOperations, Idler, List,
@@ -28,9 +28,9 @@ fn badge() -> Badge {
     Badge { base: ring(), text: "OxORB".into() }
 }
 
-fn list(numbers: &[i32]) -> Link<List> {
+fn list(numbers: &[i32]) -> ValueLink<List> {
     let Some((head, rest)) = numbers.split_first() else {
-        return Link::null();
+        return ValueLink::null();
     };
     let tail = list(rest);
     Value::new(List { head: *head, tail }).into()
@@ -166,7 +166,7 @@ fn recursive_types_in_every_direction() {
     let (tail, _) = numbers.rest(&list(&[5]), &mut all, &mut any).unwrap();
     assert_eq!(tail, numbers.tail);
     assert_eq!((all.len(), any.get::<i32>()), (1, Ok(Some(1))));
-    assert!(numbers.rest(&Link::null(), &mut all, &mut any).is_err());
+    assert!(numbers.rest(&ValueLink::null(), &mut all, &mut any).is_err());
     let notes: Arc<dyn Watcher> = Arc::new(Notes(Mutex::default()));
     let handle: Arc<dyn std::any::Any + Send + Sync> = Arc::new(());
     let nobody = Abstract::Nil;
@@ -180,8 +180,8 @@ fn recursive_types_in_every_direction() {
     assert_eq!((shorter.head, numbers.head, octets.len()), (2, 1, 1));
     // If a handle has a method of the same name, the trait's one is called by path.
     assert_eq!(ListOperations::info(&numbers).unwrap(), numbers.tail);
-    ListOperations::upcast(&numbers, &Link::null(), &TypeCode::LONG).unwrap();
-    shorter.set_info(&Link::null()).unwrap();
+    ListOperations::upcast(&numbers, &ValueLink::null(), &TypeCode::LONG).unwrap();
+    shorter.set_info(&ValueLink::null()).unwrap();
     assert!(matches!(ListOperations::info(&shorter), Err(list::InfoError::Missing(_))));
     assert_eq!(shorter.info().id, List::INFO.id);
     let sealed = Value::new(Sealed { inside: b"key".to_vec() });
@@ -191,7 +191,8 @@ fn recursive_types_in_every_direction() {
 
 #[test]
 fn what_nobody_wrote_is_no_implement() {
-    let tree = Value::new(Tree { base: String::new(), children: vec![], any_value: Link::null() });
+    let tree =
+        Value::new(Tree { base: String::new(), children: vec![], any_value: ValueLink::null() });
     let exception = tree.levels().unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::NoImplement);
     assert_eq!(exception.minor, minor::no_implement::NO_VALUE_IMPLEMENTATION);

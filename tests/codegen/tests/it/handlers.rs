@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::client::ReplyTo;
-use oxorb::values::Link;
+use oxorb::values::ValueLink;
 use oxorb::{CompletionStatus, Interface as _, Orb, SystemException, SystemExceptionKind};
 use oxorb_codegen_tests::asynchronous::kitchen::oven::{BakeError, Full};
 use oxorb_codegen_tests::asynchronous::kitchen::{
@@ -23,7 +23,7 @@ impl Told {
         Ok(())
     }
 
-    fn failed(&self, what: &str, holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+    fn failed(&self, what: &str, holder: &ValueLink<ExceptionHolder>) -> oxorb::Result<()> {
         let holder = holder.get().expect("not null");
         let raised = SystemException::from(&*holder);
         self.note(format!("{what}: {:?} {:?}", raised.kind, raised.completed))
@@ -36,19 +36,19 @@ impl AmiHeaterHandler for Told {
     fn get_power(&self, ami_return_val: f64) -> oxorb::Result<()> {
         self.note(format!("power {ami_return_val}"))
     }
-    fn get_power_excep(&self, excep_holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+    fn get_power_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> oxorb::Result<()> {
         self.failed("power", excep_holder)
     }
     fn set_power(&self) -> oxorb::Result<()> {
         self.note("power set")
     }
-    fn set_power_excep(&self, excep_holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+    fn set_power_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> oxorb::Result<()> {
         self.failed("set power", excep_holder)
     }
     fn get_maker(&self, ami_return_val: &str) -> oxorb::Result<()> {
         self.note(ami_return_val)
     }
-    fn get_maker_excep(&self, excep_holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+    fn get_maker_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> oxorb::Result<()> {
         self.failed("maker", excep_holder)
     }
 }
@@ -57,14 +57,14 @@ impl AmiOvenHandler for Told {
     fn bake(&self, ami_return_val: i64) -> oxorb::Result<()> {
         self.note(format!("baked {ami_return_val}"))
     }
-    fn bake_excep(&self, excep_holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+    fn bake_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> oxorb::Result<()> {
         let holder = excep_holder.get().expect("not null");
         self.note(format!("{:?}", BakeError::from(&*holder)))
     }
     fn tell(&self) -> oxorb::Result<()> {
         self.note("told")
     }
-    fn tell_excep(&self, excep_holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+    fn tell_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> oxorb::Result<()> {
         self.failed("tell", excep_holder)
     }
     fn swap(
@@ -78,13 +78,13 @@ impl AmiOvenHandler for Told {
         let (a, b) = (&ami_return_val.name, &both.name);
         self.note(format!("{a} {b} {first} {photo:?} {raw:?}"))
     }
-    fn swap_excep(&self, excep_holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+    fn swap_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> oxorb::Result<()> {
         self.failed("swap", excep_holder)
     }
     fn serve(&self, ami_return_val: Option<&DishRef>) -> oxorb::Result<()> {
         self.note(format!("served {}", ami_return_val.is_some()))
     }
-    fn serve_excep(&self, excep_holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+    fn serve_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> oxorb::Result<()> {
         self.failed("serve", excep_holder)
     }
 }

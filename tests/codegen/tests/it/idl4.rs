@@ -240,10 +240,11 @@ fn valuetypes_with_members_of_idl_4() {
         label: Some("fragile".into()),
         marks: BTreeMap::from([("x".into(), -1)]),
     };
-    let link = oxorb::values::Link::<idl4::Parcel>::from(oxorb::values::Value::new(parcel.clone()));
+    let link =
+        oxorb::values::ValueLink::<idl4::Parcel>::from(oxorb::values::Value::new(parcel.clone()));
     let octets = encoded(&link, ByteOrder::Big, 0).unwrap();
     let back =
-        oxorb::values::Link::<idl4::Parcel>::decode(&mut decoder(&octets, ByteOrder::Big, 0));
+        oxorb::values::ValueLink::<idl4::Parcel>::decode(&mut decoder(&octets, ByteOrder::Big, 0));
     assert_eq!(*back.unwrap().get().expect("not null"), parcel);
     let ty = idl4::Parcel::type_code();
     assert!(ty.is_complete());

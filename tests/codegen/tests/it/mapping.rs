@@ -15,7 +15,7 @@ use oxorb::poa::{Policies, RtPolicies};
 use oxorb::policy::SyncScope;
 use oxorb::rt::Threadpool;
 use oxorb::servant::{Amh, Context, DelegatesTo};
-use oxorb::values::{Abstract, Decimal, Link, LongDouble, TypeCode, Typed, Value};
+use oxorb::values::{Abstract, Decimal, LongDouble, TypeCode, Typed, Value, ValueLink};
 use oxorb::{
     Any, CompletionStatus, Interface, ObjectRef, Orb, SystemException, SystemExceptionKind,
 };
@@ -431,7 +431,7 @@ fn native_types() {
 struct Porter;
 
 impl mapping::Office for Porter {
-    fn greet(&self, visitor: &Link<Person>) -> oxorb::Result<Link<Person>> {
+    fn greet(&self, visitor: &ValueLink<Person>) -> oxorb::Result<ValueLink<Person>> {
         Ok(visitor.clone())
     }
 
@@ -449,7 +449,7 @@ fn office() -> (Orb, mapping::OfficeRef) {
 #[test]
 fn valuetypes() {
     let (_orb, office) = office();
-    let ada = Value::new(Person { name: "Ada".into(), partner: Link::null() });
+    let ada = Value::new(Person { name: "Ada".into(), partner: ValueLink::null() });
     let back = office.greet(&ada.into()).unwrap();
     let ada = back.get().expect("not null");
     assert_eq!(ada.name, "Ada");
@@ -472,7 +472,7 @@ fn cycles() {
 fn derived_values() {
     let (_orb, office) = office();
     let grace = Value::new(Employee {
-        base: Person { name: "Grace".into(), partner: Link::null() },
+        base: Person { name: "Grace".into(), partner: ValueLink::null() },
         number: 7,
     });
     let person = office.greet(&grace.into()).unwrap().get().unwrap();
@@ -517,7 +517,7 @@ fn factories_of_values() {
 
 #[test]
 fn boxed_values() {
-    let remark: Link<Remark> = Value::new(Remark("late again".into())).into();
+    let remark: ValueLink<Remark> = Value::new(Remark("late again".into())).into();
     let same = remark.clone();
     assert_eq!(same.get().unwrap().0, "late again");
     assert_eq!(same, remark);
@@ -766,7 +766,7 @@ fn reply_handlers() {
             Ok(())
         }
 
-        fn draw_excep(&self, excep_holder: &Link<ExceptionHolder>) -> oxorb::Result<()> {
+        fn draw_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> oxorb::Result<()> {
             let holder = excep_holder.get().expect("not null");
             if let DrawError::Dry(Dry { depth }) = DrawError::from(&*holder) {
                 let _ = self.0.send(Err(depth));

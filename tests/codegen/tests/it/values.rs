@@ -6,7 +6,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use oxorb::cdr::{Decode, Decoder, Encode, Encoder, ErrorKind};
-use oxorb::values::{Abstract, Link, TcKind, Typed, Value, ValueBase, Valuetype};
+use oxorb::values::{Abstract, TcKind, Typed, Value, ValueBase, ValueLink, Valuetype};
 use oxorb::{Interface, Orb, SystemExceptionKind, minor};
 use oxorb_cdr::{ByteOrder, Dialect};
 use oxorb_codegen_tests::values::echo::FailError;
@@ -18,24 +18,28 @@ use oxorb_codegen_tests::values::{
 
 /// Servant that returns its argument.
 struct Mirror {
-    root: Mutex<Link<Tree>>,
+    root: Mutex<ValueLink<Tree>>,
     told: Mutex<mpsc::Sender<i32>>,
 }
 
 impl Echo for Mirror {
-    fn echo_node(&self, it: &Link<Node>) -> oxorb::Result<Link<Node>> {
+    fn echo_node(&self, it: &ValueLink<Node>) -> oxorb::Result<ValueLink<Node>> {
         Ok(it.clone())
     }
 
-    fn echo_bases(&self, all: &[Link<Base>]) -> oxorb::Result<Bases> {
+    fn echo_bases(&self, all: &[ValueLink<Base>]) -> oxorb::Result<Bases> {
         Ok(all.to_vec())
     }
 
-    fn echo_base(&self, it: &Link<Base>) -> oxorb::Result<Link<Base>> {
+    fn echo_base(&self, it: &ValueLink<Base>) -> oxorb::Result<ValueLink<Base>> {
         Ok(it.clone())
     }
 
-    fn echo_mixed(&self, it: &Mixed, both: &mut Link<Pair>) -> oxorb::Result<(Mixed, Link<Node>)> {
+    fn echo_mixed(
+        &self,
+        it: &Mixed,
+        both: &mut ValueLink<Pair>,
+    ) -> oxorb::Result<(Mixed, ValueLink<Node>)> {
         let pair = both.get().expect("a pair");
         *both = Value::new(Pair { left: pair.right.clone(), right: pair.left.clone() }).into();
         Ok((it.clone(), it.a_node.clone()))
@@ -48,36 +52,36 @@ impl Echo for Mirror {
         Ok(it.clone())
     }
 
-    fn echo_name(&self, it: &Link<Name>) -> oxorb::Result<Link<Name>> {
+    fn echo_name(&self, it: &ValueLink<Name>) -> oxorb::Result<ValueLink<Name>> {
         Ok(it.clone())
     }
 
-    fn fail(&self, what: &Link<Base>) -> Result<(), FailError> {
+    fn fail(&self, what: &ValueLink<Base>) -> Result<(), FailError> {
         Err(Unknown { what: what.clone() }.into())
     }
 
-    fn root(&self) -> oxorb::Result<Link<Tree>> {
+    fn root(&self) -> oxorb::Result<ValueLink<Tree>> {
         Ok(self.root.lock().unwrap().clone())
     }
 
-    fn set_root(&self, value: &Link<Tree>) -> oxorb::Result<()> {
+    fn set_root(&self, value: &ValueLink<Tree>) -> oxorb::Result<()> {
         *self.root.lock().unwrap() = value.clone();
         Ok(())
     }
 
-    fn echo_any(&self, it: &Link<ValueBase>) -> oxorb::Result<Link<ValueBase>> {
+    fn echo_any(&self, it: &ValueLink<ValueBase>) -> oxorb::Result<ValueLink<ValueBase>> {
         Ok(it.clone())
     }
 
-    fn echo_spot(&self, it: &Link<Spot>) -> oxorb::Result<Link<Spot>> {
+    fn echo_spot(&self, it: &ValueLink<Spot>) -> oxorb::Result<ValueLink<Spot>> {
         Ok(it.clone())
     }
 
-    fn echo_wide(&self, it: &Link<Wide>) -> oxorb::Result<Link<Wide>> {
+    fn echo_wide(&self, it: &ValueLink<Wide>) -> oxorb::Result<ValueLink<Wide>> {
         Ok(it.clone())
     }
 
-    fn tell(&self, what: &Link<Alarm>) {
+    fn tell(&self, what: &ValueLink<Alarm>) {
         let level = what.get().expect("an alarm").level;
         self.told.lock().unwrap().send(level).unwrap();
     }
@@ -114,11 +118,11 @@ impl Setting {
     }
 }
 
-fn node(id: i32, next: Link<Node>) -> Link<Node> {
+fn node(id: i32, next: ValueLink<Node>) -> ValueLink<Node> {
     Value::new(Node { id, next }).into()
 }
 
-fn leaf(extra: Link<Node>) -> Value<Leaf> {
+fn leaf(extra: ValueLink<Node>) -> Value<Leaf> {
     Value::new(Leaf {
         base: Mid { base: Base { id: 7 }, note: "note".into(), extra },
         flag: 9,
@@ -129,9 +133,9 @@ fn leaf(extra: Link<Node>) -> Value<Leaf> {
 #[test]
 fn a_cycle_comes_back_as_a_cycle() {
     let setting = Setting::new();
-    assert!(setting.echo.echo_node(&Link::null()).unwrap().is_null());
+    assert!(setting.echo.echo_node(&ValueLink::null()).unwrap().is_null());
     let ring = Value::cyclic(|first| Node { id: 1, next: node(2, node(3, first)) });
-    let back = setting.echo.echo_node(&Link::from(&ring)).unwrap();
+    let back = setting.echo.echo_node(&ValueLink::from(&ring)).unwrap();
     let first = back.get().unwrap();
     drop(back);
     let third = first.next.get().unwrap().next.get().unwrap();
@@ -148,11 +152,16 @@ fn derived_values_stay_derived_and_the_same_value_the_same() {
     let setting = Setting::new();
     let derived = Value::new(Derived { base: Base { id: 4 }, name: "four".into() });
     let square = Value::new(Square { base: Base { id: 5 }, side: 1.5 });
-    let leaf = leaf(node(8, Link::null()));
-    let all: Bases =
-        vec![Link::from(&derived), square.into(), leaf.into(), derived.into(), Link::null()];
+    let leaf = leaf(node(8, ValueLink::null()));
+    let all: Bases = vec![
+        ValueLink::from(&derived),
+        square.into(),
+        leaf.into(),
+        derived.into(),
+        ValueLink::null(),
+    ];
     let back = setting.echo.echo_bases(&all).unwrap();
-    let values: Vec<_> = back.iter().map(Link::get).collect();
+    let values: Vec<_> = back.iter().map(ValueLink::get).collect();
     let first = values[0].as_ref().unwrap();
     assert_eq!(first.id, 4);
     assert_eq!(first.downcast::<Derived>().unwrap().name, "four");
@@ -169,17 +178,18 @@ fn derived_values_stay_derived_and_the_same_value_the_same() {
 #[test]
 fn values_in_structs_unions_out_and_inout() {
     let setting = Setting::new();
-    let shared = node(1, Link::null());
+    let shared = node(1, ValueLink::null());
     let circle = Value::new(Circle { radius: 2.0 });
     let shape: Value<Shape> = circle.upcast();
     let mixed = Mixed {
         a_node: shared.clone(),
-        any_value: Link::null(),
-        several: vec![Choice::ANode(shared.clone()), Choice::AShape(Link::from(&shape))],
+        any_value: ValueLink::null(),
+        several: vec![Choice::ANode(shared.clone()), Choice::AShape(ValueLink::from(&shape))],
         a_shape: shape.into(),
     };
-    let mut both: Link<Pair> =
-        Value::new(Pair { left: node(1, Link::null()), right: node(2, Link::null()) }).into();
+    let mut both: ValueLink<Pair> =
+        Value::new(Pair { left: node(1, ValueLink::null()), right: node(2, ValueLink::null()) })
+            .into();
     let (back, first) = setting.echo.echo_mixed(&mixed, &mut both).unwrap();
     assert_eq!(first, back.a_node);
     let [Choice::ANode(again), Choice::AShape(shape)] = back.several.as_slice() else {
@@ -212,16 +222,20 @@ fn boxes_of_everything() {
 fn trees_attributes_exceptions_and_oneways() {
     let setting = Setting::new();
     let tree = |base: &str, children| {
-        Link::from(Value::new(Tree { base: base.into(), children, any_value: Link::null() }))
+        ValueLink::from(Value::new(Tree {
+            base: base.into(),
+            children,
+            any_value: ValueLink::null(),
+        }))
     };
     let twig = tree("twig", vec![]);
-    let root = tree("root", vec![twig.clone(), Link::null(), twig]);
+    let root = tree("root", vec![twig.clone(), ValueLink::null(), twig]);
     setting.echo.set_root(&root).unwrap();
     let back = setting.echo.root().unwrap().get().unwrap();
     assert_eq!((back.base.as_str(), back.children.len()), ("root", 3));
     assert_eq!(back.children[0], back.children[2]);
 
-    let what = Link::from(leaf(Link::null()));
+    let what = ValueLink::from(leaf(ValueLink::null()));
     match setting.echo.fail(&what) {
         Err(FailError::Unknown(Unknown { what })) => {
             let leaf: Value<Leaf> = what.get().unwrap().downcast().unwrap();
@@ -264,7 +278,7 @@ fn an_abstract_interface_is_an_object_a_value_or_nothing() {
 #[test]
 fn a_value_of_any_type_must_be_registered() {
     let setting = Setting::new();
-    let name: Link<ValueBase> = Value::new(Name("n".into())).into();
+    let name: ValueLink<ValueBase> = Value::new(Name("n".into())).into();
     let error = setting.echo.echo_any(&name).unwrap_err();
     assert_eq!(error.kind, SystemExceptionKind::Marshal);
     assert_eq!(error.minor, minor::marshal::NO_VALUE_FACTORY);
@@ -298,7 +312,7 @@ where
 
 #[test]
 fn what_jacorb_writes() {
-    from_jacorb::<Link<Node>>("cycle", true, |node| {
+    from_jacorb::<ValueLink<Node>>("cycle", true, |node| {
         let first = node.get().unwrap();
         assert_eq!(first.next.get().unwrap().next.get(), Some(first));
     });
@@ -309,21 +323,21 @@ fn what_jacorb_writes() {
         let leaf: Value<Leaf> = all[0].get().unwrap().downcast().unwrap();
         assert_eq!(leaf.base.extra.get().unwrap().next.get().unwrap().id, 9);
     });
-    from_jacorb::<Link<Holder>>("boxed", false, |holder| {
+    from_jacorb::<ValueLink<Holder>>("boxed", false, |holder| {
         let holder = holder.get().unwrap();
         assert_eq!(holder.first.get().unwrap().0, "one");
         assert_eq!(holder.list.get().unwrap(), holder.list.get().unwrap());
         let numbers: Value<Numbers> = holder.list.get().unwrap();
         assert_eq!((numbers.0.as_slice(), holder.mark), (&[1, 2, 3][..], 11));
     });
-    from_jacorb::<Link<Secret>>("custom", false, |secret| {
+    from_jacorb::<ValueLink<Secret>>("custom", false, |secret| {
         assert_eq!(secret.get().unwrap().code, 99);
     });
 }
 
 #[test]
 fn values_know_their_type_codes() {
-    let tree = Link::<Tree>::type_code();
+    let tree = ValueLink::<Tree>::type_code();
     assert_eq!((tree.kind(), tree.id()), (TcKind::Value, Some("IDL:values/Tree:1.0")));
     assert!(tree.is_complete());
     let leaf = Leaf::type_code();
@@ -331,13 +345,13 @@ fn values_know_their_type_codes() {
     assert_eq!(Name::type_code().kind(), TcKind::ValueBox);
     assert_eq!(Alarm::type_code().kind(), TcKind::Event);
     assert_eq!(Shape::type_code().kind(), TcKind::Value);
-    assert_eq!(Link::<ValueBase>::type_code().kind(), TcKind::Value);
+    assert_eq!(ValueLink::<ValueBase>::type_code().kind(), TcKind::Value);
 }
 
 /// A custom value without a `CustomMarshal` compiles, and causes an error that names the missing trait.
 #[test]
 fn a_custom_value_nobody_marshals_is_refused() {
-    let link: Link<Untold> = Value::new(Untold { code: 7 }).into();
+    let link: ValueLink<Untold> = Value::new(Untold { code: 7 }).into();
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::new(2));
     let error = link.encode(&mut encoder).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoCustomMarshal);
@@ -347,6 +361,6 @@ fn a_custom_value_nobody_marshals_is_refused() {
     octets.extend(b"IDL:values/Untold:1.0\0\0\0");
     octets.extend([0, 0, 0, 4, 0, 0, 0, 7, 0xFF, 0xFF, 0xFF, 0xFF]);
     let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2));
-    let error = Link::<Untold>::decode(&mut decoder).unwrap_err();
+    let error = ValueLink::<Untold>::decode(&mut decoder).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NoCustomMarshal);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use oxorb::Orb;
 use oxorb::components::{CcmException, Container, PortRate, Pushed};
-use oxorb::values::{Link, Value};
+use oxorb::values::{Value, ValueLink};
 use oxorb_component_tests::avionics::{
     self, Alarm, DisplayRef, Position, PositionRef, RateGenRef, Tick, TickConsumerRef, display,
     rate_gen,
@@ -88,7 +88,7 @@ impl Scene {
     /// Returns the cost of a hundred pulses with this result.
     fn pulses(&self, result: Pushed) -> (u64, u64) {
         let pulse = self.pulse.get().unwrap();
-        let event: Link<Tick> = Value::new(Tick { count: 1 }).into();
+        let event: ValueLink<Tick> = Value::new(Tick { count: 1 }).into();
         hundred(|| pulse.push_pulse(event.clone()) == result)
     }
 }
@@ -107,7 +107,7 @@ fn events_and_receptacles_cost_what_their_calls_cost() {
     };
     assert_eq!(hundred(read), (0, 0), "receptacles");
 
-    let event: Link<Tick> = Value::new(Tick { count: 1 }).into();
+    let event: ValueLink<Tick> = Value::new(Tick { count: 1 }).into();
     let plain = hundred(|| scene.update.push_tick(&event).is_ok());
     assert_eq!(scene.pulses(DELIVERED), plain, "events");
     scene.orb.shutdown(true).unwrap();
@@ -119,7 +119,7 @@ fn an_enforced_rate_costs_no_allocation_and_no_lock() {
     assert_eq!(limited.pulses(DELIVERED), plain.pulses(DELIVERED));
     // The rate is one event per hour, and the first event uses it up.
     let exhausted = Scene::new(Some(PortRate::new(Duration::from_secs(3_600))));
-    let event: Link<Tick> = Value::new(Tick { count: 1 }).into();
+    let event: ValueLink<Tick> = Value::new(Tick { count: 1 }).into();
     assert_eq!(exhausted.pulse.get().unwrap().push_pulse(event), DELIVERED);
     assert_eq!(exhausted.pulses(REFUSED), (0, 0));
     for scene in [plain, limited, exhausted] {

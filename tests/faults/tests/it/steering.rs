@@ -14,7 +14,7 @@ use oxorb::rt::{
     ThreadpoolLane,
 };
 use oxorb::{Interface, ObjectRef, Orb, Outcome, Servant, SystemException, Upcall};
-use oxorb_sys::schedule::{self, Class, Schedule, Scheduling};
+use oxorb_sys::schedule::{self, ThreadPriority, ThreadScheduling};
 use oxorb_testkit::peers::missing;
 use oxorb_testkit::process::{Process, rerun, test_name};
 use oxorb_testkit::watchdog;
@@ -228,7 +228,7 @@ fn the_mark_of_a_client_leads_over_the_network_to_its_lane() {
 }
 
 /// Returns the scheduling of the threads that take the packets of a device.
-fn threads(device: &str) -> Vec<Scheduling> {
+fn threads(device: &str) -> Vec<ThreadScheduling> {
     let threads = oxorb_sys::napi::threads(device);
     let schedule = |id: i32| schedule::of(id).ok();
     threads.into_iter().filter_map(schedule).collect()
@@ -251,7 +251,8 @@ fn the_threads_of_a_device_have_the_priority_of_the_lane() {
     }
     let orb = client();
     let (mut server, object) = server(&orb, &device);
-    let expected = Scheduling::Class(Schedule { class: Class::Fifo, priority: NATIVE });
+    let expected =
+        ThreadScheduling::Class(ThreadPriority { class: SchedulingClass::Fifo, priority: NATIVE });
     let found = threads(&device);
     assert!(!found.is_empty() && found.iter().all(|it| *it == expected), "{found:?}");
     orb.set_thread_priority(priority(URGENT)).expect("a priority");

@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use oxorb::values::Link;
+use oxorb::values::ValueLink;
 use oxorb::{Result, SystemException};
 
 use crate::interop_async::worker::WorkError;
@@ -39,7 +39,7 @@ impl Handler {
         Ok(())
     }
 
-    fn failed(&self, operation: &str, holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn failed(&self, operation: &str, holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         let holder = holder.get().ok_or(crate::internal())?;
         self.note(&format!("{operation} {}", system(&SystemException::from(&*holder))))
     }
@@ -57,7 +57,7 @@ impl AmiWorkerHandler for Handler {
         self.note(&format!("work {ami_return_val} {label} {weight} {}", half.trunc()))
     }
 
-    fn work_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn work_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         let holder = excep_holder.get().ok_or(crate::internal())?;
         self.note(&match WorkError::from(&*holder) {
             WorkError::Refused(Refused { why, limit }) => {
@@ -71,7 +71,7 @@ impl AmiWorkerHandler for Handler {
         self.note(&format!("get_level {ami_return_val}"))
     }
 
-    fn get_level_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn get_level_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed("get_level_excep", excep_holder)
     }
 
@@ -79,7 +79,7 @@ impl AmiWorkerHandler for Handler {
         self.note("set_level")
     }
 
-    fn set_level_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn set_level_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed("set_level_excep", excep_holder)
     }
 
@@ -87,7 +87,7 @@ impl AmiWorkerHandler for Handler {
         self.note(&format!("get_broken {ami_return_val}"))
     }
 
-    fn get_broken_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {
+    fn get_broken_excep(&self, excep_holder: &ValueLink<ExceptionHolder>) -> Result<()> {
         self.failed("get_broken_excep", excep_holder)
     }
 }

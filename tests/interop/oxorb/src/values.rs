@@ -4,7 +4,7 @@ use core::any::{Any, TypeId};
 
 use oxorb::cdr::{Decode, Decoder, Encode, Encoder, ErrorKind, Result};
 use oxorb::values::{
-    CustomMarshal, Factory, Inherits, Link, Value, ValueBase, ValueInfo, ValueState, Valuetype,
+    CustomMarshal, Factory, Inherits, Value, ValueBase, ValueInfo, ValueLink, ValueState, Valuetype,
 };
 
 use crate::interop_jacorb::Secret;
@@ -15,13 +15,13 @@ use crate::interop_values::{Base, Either, Known, Node, Whole};
 pub struct Far {
     base: Base,
     weight: f64,
-    extra: Link<Node>,
+    extra: ValueLink<Node>,
 }
 
 impl Far {
     /// Returns the value to send.
-    pub fn value() -> Link<Base> {
-        let extra = Value::new(node(8, Link::null()));
+    pub fn value() -> ValueLink<Base> {
+        let extra = Value::new(node(8, ValueLink::null()));
         let far = Self { base: Base { id: 7 }, weight: 2.5, extra: extra.into() };
         Value::new(far).into()
     }
@@ -83,14 +83,14 @@ impl CustomMarshal for Secret {
 }
 
 /// Returns a node with a link to another one.
-pub fn node(id: i32, next: Link<Node>) -> Node {
-    Node { id, next, other: Link::null() }
+pub fn node(id: i32, next: ValueLink<Node>) -> Node {
+    Node { id, next, other: ValueLink::null() }
 }
 
 /// Returns the result of `described`; `None` for null.
-pub fn described(it: &Link<Whole>) -> Option<String> {
+pub fn described(it: &ValueLink<Whole>) -> Option<String> {
     let it = it.get()?;
-    let id = |link: &Link<Node>| link.get().map(|node| node.id.to_string());
+    let id = |link: &ValueLink<Node>| link.get().map(|node| node.id.to_string());
     let chosen = match &it.chosen {
         Either::One(node) => id(node)?,
         Either::Words(text) => text.get()?.0.clone(),
@@ -114,7 +114,7 @@ pub fn described(it: &Link<Whole>) -> Option<String> {
 }
 
 /// Returns `Base 5`, `Known 5 name`, or `null`.
-pub fn name_of(it: &Link<Base>) -> String {
+pub fn name_of(it: &ValueLink<Base>) -> String {
     let Some(value) = it.get() else {
         return "null".to_owned();
     };

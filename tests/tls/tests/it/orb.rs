@@ -244,7 +244,7 @@ fn lanes_listen_at_ports_of_their_own() {
 fn certificates_that_are_made_here_work() {
     let _bound = watchdog(Duration::from_secs(60));
     let folder = Authority::new("only for its folder");
-    let made = oxorb::tls::make(&oxorb::tls::Wanted {
+    let made = oxorb::tls::make(&oxorb::tls::WantedCertificates {
         hosts: vec!["localhost".to_owned(), "127.0.0.1".to_owned()],
         clients: vec!["alice".to_owned()],
         days: 1,

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
+use oxorb_sched::admission::{Answer, Controller, LateComers, MemberRequest};
 use oxorb_sched::analysis::analyse;
 use oxorb_sched::time::{MICROSECOND, MILLISECOND};
 use oxorb_sched::{Task, TaskSet};
@@ -22,11 +22,11 @@ pub(super) fn measure(operations: usize) -> Result<Admission> {
     };
     let (mut times, mut whole_times) = (Vec::new(), Vec::new());
     let mut equal = 0;
-    let mut there: Vec<Wanted> = Vec::new();
+    let mut there: Vec<MemberRequest> = Vec::new();
     for number in 0..operations {
         let period = (1 + next(200)) * 5 * MILLISECOND;
         let share = 1 + next(2_000_000 / operations as u64);
-        let wanted = Wanted {
+        let wanted = MemberRequest {
             name: format!("operation {number}"),
             worst_case: (period / 1_000_000 * share).max(MICROSECOND),
             period,
@@ -64,10 +64,10 @@ pub(super) fn measure(operations: usize) -> Result<Admission> {
 }
 
 /// Reports whether all operations meet their deadlines, according to a full analysis that ignores earlier results.
-fn whole(all: &[Wanted]) -> bool {
-    let mut all: Vec<&Wanted> = all.iter().collect();
+fn whole(all: &[MemberRequest]) -> bool {
+    let mut all: Vec<&MemberRequest> = all.iter().collect();
     all.sort_by_key(|wanted| wanted.deadline);
-    let task = |wanted: &Wanted| {
+    let task = |wanted: &MemberRequest| {
         let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
         task.deadline = wanted.deadline;
         task

@@ -12,8 +12,8 @@ use oxorb::rt::{Priority, PriorityModel, PriorityModelPolicy, Threadpool, Thread
 use oxorb::settings::ClientConnections;
 use oxorb::{Interface as _, Orb};
 use oxorb_sched::Task;
-use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sched::admission::{Answer, Controller, LateComers, MemberRequest};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 
 use super::admission::{curve, part};
 use super::idl::StationRef;
@@ -91,7 +91,7 @@ pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
 /// Returns the longest response of an urgent call, including preemption by the budget watcher. `None`: unbounded.
 fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>> {
     let watching = Task::periodic("the watching thread", watcher.max(1), QUANTUM.as_nanos() as u64);
-    let wanted = Wanted {
+    let wanted = MemberRequest {
         name: "urgent".into(),
         worst_case: worst_case.max(1),
         period: urgent.as_nanos() as u64,
@@ -207,8 +207,10 @@ fn call(orb: &Orb, urgent: &StationRef, calls: usize, period: Duration) -> Resul
 fn bare(releases: usize, period: Duration, work: u64) -> Vec<Response> {
     let thread = thread::spawn(move || {
         let _ = pin_this_thread(CPU);
-        let _ =
-            schedule::set_current(Schedule { class: Class::Fifo, priority: PRIORITIES[1].into() });
+        let _ = schedule::set_current(ThreadPriority {
+            class: SchedulingClass::Fifo,
+            priority: PRIORITIES[1].into(),
+        });
         at_each_release(releases, period, || burn(work))
     });
     thread.join().unwrap_or_default()

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 
 use crate::Result;
 use crate::load::{now, sleep_until};
@@ -52,8 +52,8 @@ pub(super) struct Judged {
 /// Runs the sentinel in the calling thread, until `over` is set; returns the stalls in the order of time.
 pub(super) fn watch(cpu: usize, over: &AtomicBool) -> Result<Vec<Stall>> {
     pin_this_thread(cpu)?;
-    let priority = *Class::Fifo.priorities().end();
-    schedule::set_current(Schedule { class: Class::Fifo, priority })?;
+    let priority = *SchedulingClass::Fifo.priorities().end();
+    schedule::set_current(ThreadPriority { class: SchedulingClass::Fifo, priority })?;
     let mut stalls = Vec::with_capacity(1024);
     let mut due = now() + PERIOD;
     while !over.load(Ordering::Relaxed) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 
 use super::admission::{curve, part};
 use super::report::Storm;
@@ -23,7 +23,8 @@ pub(super) const FLOOD: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// Class of the threads of the flooding client, and of demoted threads.
-pub(super) const IDLE: Schedule = Schedule { class: Class::Idle, priority: 0 };
+pub(super) const IDLE: ThreadPriority =
+    ThreadPriority { class: SchedulingClass::Idle, priority: 0 };
 
 /// Budgets of the servers that demote the flood.
 pub(super) const BUDGETS: &str = "operation control::Station::flood time=2ms/100ms beyond=demote; \

@@ -3,8 +3,8 @@
 use core::any::{Any, TypeId};
 
 use oxorb_cdr::{
-    CustomMarshal, Decode, Decoder, Encode, Encoder, Factory, Inherits, Link, Result, ValueBase,
-    ValueInfo, ValueState, Valuetype,
+    CustomMarshal, Decode, Decoder, Encode, Encoder, Factory, Inherits, Result, ValueBase,
+    ValueInfo, ValueLink, ValueState, Valuetype,
 };
 
 /// Declares a valuetype: its name in IDL, the types valid where it is declared, its bases, its
@@ -52,15 +52,15 @@ macro_rules! valuetype {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
     pub id: i32,
-    pub next: Link<Node>,
+    pub next: ValueLink<Node>,
 }
 
 valuetype!(Node, ValueInfo::new("IDL:values/Node:1.0"), [Node], [], id, next);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
-    pub left: Link<Node>,
-    pub right: Link<Node>,
+    pub left: ValueLink<Node>,
+    pub right: ValueLink<Node>,
 }
 
 valuetype!(Pair, ValueInfo::new("IDL:values/Pair:1.0"), [Pair], [], left, right);
@@ -91,7 +91,7 @@ valuetype!(
 pub(crate) struct Mid {
     pub base: Base,
     pub note: String,
-    pub extra: Link<Node>,
+    pub extra: ValueLink<Node>,
 }
 
 valuetype!(
@@ -205,10 +205,10 @@ impl ValueState for Numbers {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Holder {
-    pub first: Link<Name>,
-    pub second: Link<Name>,
-    pub numbers: Link<Numbers>,
-    pub item: Link<Base>,
+    pub first: ValueLink<Name>,
+    pub second: ValueLink<Name>,
+    pub numbers: ValueLink<Numbers>,
+    pub item: ValueLink<Base>,
     pub mark: i16,
 }
 

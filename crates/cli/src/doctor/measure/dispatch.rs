@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{DispatchQueue, Heap, Missed, Timing};
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 use oxorb_sys::sync::Mutex;
 
 use crate::doctor::hold::Ends;
@@ -20,7 +20,10 @@ const PRIORITY: i32 = 5;
 /// Takes requests off a queue with others waiting, and puts them back.
 pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
     let run = || {
-        let _ = schedule::set_current(Schedule { class: Class::Fifo, priority: PRIORITY });
+        let _ = schedule::set_current(ThreadPriority {
+            class: SchedulingClass::Fifo,
+            priority: PRIORITY,
+        });
         let queue = DispatchQueue::<Heap<u32>>::with_capacity(
             Dispatching::Static,
             Missed::Run,

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 use oxorb_sys::{futex, thread};
 
 use crate::doctor::hold::Ends;
@@ -26,7 +26,10 @@ pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
         }
         // Without the privilege, both threads keep their ordinary priority. Other threads may then take processor time,
         // which shows in the largest samples.
-        let _ = schedule::set_current(Schedule { class: Class::Fifo, priority: PRIORITY });
+        let _ = schedule::set_current(ThreadPriority {
+            class: SchedulingClass::Fifo,
+            priority: PRIORITY,
+        });
     };
     std::thread::scope(|scope| {
         scope.spawn(|| {

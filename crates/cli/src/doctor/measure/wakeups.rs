@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use oxorb_sys::clock::monotonic_nanoseconds as now;
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec};
 
@@ -41,8 +41,8 @@ pub(super) fn measure(
 
 fn one(priority: i32, period: u64, time: Duration, ends: &Ends) -> Wakeups {
     let wanted = match priority {
-        0 => Schedule::default(),
-        priority => Schedule { class: Class::Fifo, priority },
+        0 => ThreadPriority::default(),
+        priority => ThreadPriority { class: SchedulingClass::Fifo, priority },
     };
     let granted = schedule::set_current(wanted).is_ok();
     oxorb_sys::memory::prefault_stack(STACK);

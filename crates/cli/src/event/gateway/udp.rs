@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use oxorb::{Interface as _, Orb};
 use oxorb_event::gateway::{
-    AskedAddresses, Destinations, GroupOptions, GroupReceiver, Interface, ReceiverOptions,
+    AskedAddresses, Destinations, GroupOptions, GroupReceiver, NetworkInterface, ReceiverOptions,
     ReceiverStatistics, SenderOptions, UdpReceiver, UdpSender,
 };
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
@@ -70,7 +70,7 @@ pub(crate) struct Args {
     follow: Option<String>,
     /// Interface for multicast groups: its name, or its IPv4 address; default: the system's choice
     #[arg(long, value_name = "INTERFACE")]
-    interface: Option<Interface>,
+    interface: Option<NetworkInterface>,
     /// Maximum number of networks that a datagram to a multicast group may cross
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=255))]
     ttl: u32,

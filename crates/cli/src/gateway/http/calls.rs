@@ -10,7 +10,7 @@ use oxorb::Ref;
 use oxorb::ior::Ior;
 use oxorb::servant::Context;
 use oxorb_dynamic::json::{LeftOut, Names};
-use oxorb_dynamic::{Limits, Signature, TypeCode};
+use oxorb_dynamic::{DecoderLimits, Signature, TypeCode};
 use oxorb_ifr::client::Queries;
 use oxorb_ifr::corba::RepositoryRef;
 use serde_json::Value;
@@ -246,7 +246,7 @@ impl<'k> RequestNames<'k> {
 }
 
 impl Names for RequestNames<'_> {
-    fn limits(&self) -> Limits {
+    fn limits(&self) -> DecoderLimits {
         self.known.limits()
     }
 

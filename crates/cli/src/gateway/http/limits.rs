@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oxorb_dynamic::Limits;
+use oxorb_dynamic::DecoderLimits;
 
 /// Maximum number of octets of a request's headers.
 pub(super) const MAX_HEADERS: usize = 32 << 10;
@@ -53,8 +53,8 @@ const MAX_VALUES: u32 = 64 << 20;
 
 /// Lowers default limits of the ORB. Each concurrent call may need that much memory, because a server behind the
 /// gateway may be hostile, too.
-pub(super) fn lower(limits: &mut Limits) {
-    let default = Limits::default();
+pub(super) fn lower(limits: &mut DecoderLimits) {
+    let default = DecoderLimits::default();
     if limits.max_text == default.max_text {
         limits.max_text = MAX_TEXT;
     }
@@ -194,10 +194,10 @@ mod tests {
 
     #[test]
     fn only_default_limits_are_lowered() {
-        let mut limits = Limits { max_memory: 1 << 30, ..Limits::default() };
+        let mut limits = DecoderLimits { max_memory: 1 << 30, ..DecoderLimits::default() };
         lower(&mut limits);
         assert_eq!((limits.max_text, limits.max_memory), (MAX_TEXT, 1 << 30));
-        let mut limits = Limits { max_text: 1 << 10, ..Limits::default() };
+        let mut limits = DecoderLimits { max_text: 1 << 10, ..DecoderLimits::default() };
         lower(&mut limits);
         assert_eq!((limits.max_text, limits.max_memory), (1 << 10, MAX_VALUES));
     }

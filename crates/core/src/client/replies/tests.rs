@@ -14,7 +14,7 @@ fn enter(replies: &Replies) -> Result<u32, SystemException> {
 
 /// Returns an inbox with a reply without results to each of these requests.
 fn inbox_with(ids: &[u32]) -> Inbox {
-    let mut inbox = Inbox::new(&oxorb_giop::Limits::default());
+    let mut inbox = Inbox::new(&oxorb_giop::MessageLimits::default());
     let (buffer, _) = inbox.room();
     for id in ids {
         buffer.extend_from_slice(b"GIOP\x01\x02\x01\x01\x0c\0\0\0");
@@ -83,7 +83,7 @@ fn a_caller_whose_call_fails_does_not_keep_the_lead_that_it_was_given() {
     };
     let each: Fail = |replies, id| replies.fail_each(&[id], raise::CONNECTION_LOST);
     for fail in [one, each] {
-        let inbox = Box::new(Inbox::new(&oxorb_giop::Limits::default()));
+        let inbox = Box::new(Inbox::new(&oxorb_giop::MessageLimits::default()));
         let replies = Arc::new(Replies::new(RequestIds::OF_OPENER, Some(inbox)));
         let leader = enter(&replies).unwrap();
         let CallerTurn::Lead(inbox) = replies.turn(leader) else {

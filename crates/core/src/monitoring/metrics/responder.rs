@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use oxorb_sys::poll::Signal;
 use oxorb_sys::socket::{self, Shutdown};
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::thread::ThreadPurpose;
 
 use super::http::HttpExchange;
 use crate::threads::lock::Mutex;
@@ -75,7 +75,7 @@ impl Responder {
         let (listener, stop) = (Arc::new(listener), Arc::new(Signal::new()?));
         let (listens, stopped) = (Arc::clone(&listener), Arc::clone(&stop));
         let work = move || serve(&listens, &stopped, longest, &page);
-        let thread = threads.spawn(Purpose::Metrics, "oxorb-metrics", None, work)?;
+        let thread = threads.spawn(ThreadPurpose::Metrics, "oxorb-metrics", None, work)?;
         Ok(Responder { address, listener, stop, thread: Mutex::new(Some(thread)) })
     }
 

@@ -1,7 +1,7 @@
 //! Facts about an ORB for one page of metrics.
 
-use oxorb_rt::dispatch::Counts;
-use oxorb_sys::thread::Purpose;
+use oxorb_rt::dispatch::ModuleCounts;
+use oxorb_sys::thread::ThreadPurpose;
 
 use crate::monitoring::ConnectionStatistics;
 use crate::scheduler::Measurement;
@@ -20,10 +20,10 @@ pub(crate) struct Snapshot {
     /// Number of running calls of this process to its own objects, without a connection.
     pub(crate) collocated: usize,
     /// Number of running threads of each purpose.
-    pub(crate) threads: Vec<(Purpose, usize)>,
+    pub(crate) threads: Vec<(ThreadPurpose, usize)>,
     pub(crate) lanes: Vec<LaneState>,
     /// Counts of the dispatching modules, the most urgent first.
-    pub(crate) modules: Vec<Counts>,
+    pub(crate) modules: Vec<ModuleCounts>,
     /// Measurements of the operations in the scheduler's table.
     pub(crate) operations: Vec<Measurement>,
     /// Use of budgets, by the kind of their owners.

@@ -20,13 +20,13 @@ pub struct PeerOption {
     /// Whether a value follows the option.
     pub takes_value: bool,
     /// Meaning to OxORB.
-    pub meaning: Meaning,
+    pub meaning: PeerOptionMeaning,
 }
 
 /// Meaning of another ORB's option to OxORB.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub enum Meaning {
+pub enum PeerOptionMeaning {
     /// A setting of OxORB.
     Setting {
         /// Name of the setting.
@@ -80,22 +80,24 @@ impl Options {
         };
         let refused = |problem: String| SettingError { setting: shown.clone(), problem };
         match option.meaning {
-            Meaning::Setting { name, value: map, .. } => match map(value).map_err(refused)? {
-                Some(value) => self.set(name, &value).map_err(|error| SettingError {
-                    setting: shown,
-                    problem: format!("use -ORB{name} instead: {}", error.problem),
-                }),
-                None => Ok(()),
-            },
-            Meaning::Checked { check, .. } => check(value).map_err(refused),
-            Meaning::Ignored(reason) => {
+            PeerOptionMeaning::Setting { name, value: map, .. } => {
+                match map(value).map_err(refused)? {
+                    Some(value) => self.set(name, &value).map_err(|error| SettingError {
+                        setting: shown,
+                        problem: format!("use -ORB{name} instead: {}", error.problem),
+                    }),
+                    None => Ok(()),
+                }
+            }
+            PeerOptionMeaning::Checked { check, .. } => check(value).map_err(refused),
+            PeerOptionMeaning::Ignored(reason) => {
                 self.ignored.push(format!("{shown} is ignored: {reason}"));
                 Ok(())
             }
-            Meaning::Refused(_) if matches!(value, "0" | "no" | "false") => Ok(()),
-            Meaning::Refused(reason) => Err(refused(reason.to_owned())),
-            Meaning::ServiceFile => files::service_file(self, value).map_err(refused),
-            Meaning::ServiceDirective => files::directive(self, value).map_err(refused),
+            PeerOptionMeaning::Refused(_) if matches!(value, "0" | "no" | "false") => Ok(()),
+            PeerOptionMeaning::Refused(reason) => Err(refused(reason.to_owned())),
+            PeerOptionMeaning::ServiceFile => files::service_file(self, value).map_err(refused),
+            PeerOptionMeaning::ServiceDirective => files::directive(self, value).map_err(refused),
         }
     }
 }
@@ -111,7 +113,11 @@ const fn mapped(
     value: fn(&str) -> Result<Option<String>, String>,
     note: &'static str,
 ) -> PeerOption {
-    PeerOption { name, takes_value: true, meaning: Meaning::Setting { name: setting, value, note } }
+    PeerOption {
+        name,
+        takes_value: true,
+        meaning: PeerOptionMeaning::Setting { name: setting, value, note },
+    }
 }
 
 const fn checked(
@@ -119,15 +125,15 @@ const fn checked(
     check: fn(&str) -> Result<(), String>,
     note: &'static str,
 ) -> PeerOption {
-    PeerOption { name, takes_value: true, meaning: Meaning::Checked { check, note } }
+    PeerOption { name, takes_value: true, meaning: PeerOptionMeaning::Checked { check, note } }
 }
 
 const fn ignored(name: &'static str, reason: &'static str) -> PeerOption {
-    PeerOption { name, takes_value: true, meaning: Meaning::Ignored(reason) }
+    PeerOption { name, takes_value: true, meaning: PeerOptionMeaning::Ignored(reason) }
 }
 
 const fn refused(name: &'static str, reason: &'static str) -> PeerOption {
-    PeerOption { name, takes_value: true, meaning: Meaning::Refused(reason) }
+    PeerOption { name, takes_value: true, meaning: PeerOptionMeaning::Refused(reason) }
 }
 
 /// Makes an option a switch without a value.

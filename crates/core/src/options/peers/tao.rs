@@ -1,7 +1,8 @@
 //! TAO's options, as its documentation (docs/Options.html) lists them.
 
 use super::{
-    Meaning, PeerOption, alone, checked, ignored, mapped, refused, same, seconds, verbosity,
+    PeerOption, PeerOptionMeaning, alone, checked, ignored, mapped, refused, same, seconds,
+    verbosity,
 };
 
 const MULTICAST: &str =
@@ -16,8 +17,12 @@ const ALLOCATORS: &str = "buffers are reused, and nothing is allocated in steady
 
 /// Options of `CORBA::ORB_init`.
 pub(super) const COMMAND_LINE: &[PeerOption] = &[
-    PeerOption { name: "SvcConf", takes_value: true, meaning: Meaning::ServiceFile },
-    PeerOption { name: "SvcConfDirective", takes_value: true, meaning: Meaning::ServiceDirective },
+    PeerOption { name: "SvcConf", takes_value: true, meaning: PeerOptionMeaning::ServiceFile },
+    PeerOption {
+        name: "SvcConfDirective",
+        takes_value: true,
+        meaning: PeerOptionMeaning::ServiceDirective,
+    },
     ignored("ServiceConfigLoggerKey", "-ORBLogFile names a file for the log"),
     alone(ignored("SkipServiceConfigOpen", "a svc.conf is read only if an option names it")),
     alone(ignored("IgnoreDefaultSvcConfFile", "a svc.conf is read only if an option names it")),

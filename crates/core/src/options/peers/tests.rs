@@ -70,7 +70,7 @@ fn directives_of_the_service_configurator_are_settings() {
         "Client_Strategy_Factory has no option -ORBWhatever"
     );
     assert_eq!(options.max_client_connections, Some(9));
-    assert_eq!(options.realtime.class, oxorb_sys::schedule::Class::Fifo);
+    assert_eq!(options.realtime.class, oxorb_sys::schedule::SchedulingClass::Fifo);
     assert_eq!(options.ignored.len(), 1);
 }
 
@@ -97,7 +97,7 @@ fn every_option_leads_to_a_setting_that_exists_and_to_one_alone() {
             let name = option.name;
             let twice = options[..at].iter().any(|other| other.name == name);
             assert!(!twice, "{orb}: {name} stands there twice");
-            if let Meaning::Setting { name: setting, .. } = option.meaning {
+            if let PeerOptionMeaning::Setting { name: setting, .. } = option.meaning {
                 let known = crate::options::SETTINGS.iter();
                 assert!(
                     known.clone().any(|known| known.name == setting),

@@ -5,7 +5,9 @@ use std::fmt;
 use std::time::Duration;
 
 use oxorb_sched::Utilization;
-use oxorb_sched::admission::{Answer, Controller, Has, Member, Unacceptable, Wanted};
+use oxorb_sched::admission::{
+    Answer, Controller, Member, MemberGrant, MemberRequest, Unacceptable,
+};
 
 use super::plan::AdmissionPlan;
 use crate::scheduler::budget::{Budget, BudgetOf, LONGEST_PERIOD, Ledger};
@@ -28,14 +30,14 @@ pub struct AdmissionRequest {
     /// Operation, object, POA or client to be admitted.
     pub of: BudgetOf,
     /// Requested times, whose name is the text of `of`.
-    wanted: Wanted,
+    wanted: MemberRequest,
 }
 
 impl AdmissionRequest {
     /// Returns a request for a guarantee: each request takes at most `worst_case`, requests arrive at least `period`
     /// apart, and each is to be answered before the next.
     pub fn new(of: BudgetOf, worst_case: Duration, period: Duration) -> AdmissionRequest {
-        let wanted = Wanted {
+        let wanted = MemberRequest {
             name: of.to_string(),
             worst_case: nanoseconds(worst_case),
             period: nanoseconds(period),
@@ -153,14 +155,15 @@ impl AdmissionDesk {
         if requests.iter().any(|request| request.of == BudgetOf::EachClient) {
             return Err(AdmissionError::EachClient);
         }
-        let is_long = |wanted: &Wanted| wanted.worst_case.max(wanted.period) > MOST_NANOSECONDS;
+        let is_long =
+            |wanted: &MemberRequest| wanted.worst_case.max(wanted.period) > MOST_NANOSECONDS;
         let mut guarantees = requests.iter().filter(|request| !request.wanted.shares);
         if let Some(long) = guarantees.find(|request| is_long(&request.wanted)) {
             return Err(AdmissionError::TooLong(long.of.to_string()));
         }
         let mut state = self.state.lock();
         let before = state.controller.clone();
-        let wanted: Vec<Wanted> = requests.iter().map(|it| it.wanted.clone()).collect();
+        let wanted: Vec<MemberRequest> = requests.iter().map(|it| it.wanted.clone()).collect();
         let answers = match wanted.len() {
             1 => wanted
                 .into_iter()
@@ -232,11 +235,13 @@ impl AdmissionDesk {
     fn budget(&self, member: &Member) -> Budget {
         let time = Duration::from_nanos;
         let budget = match member.has {
-            Has::Guarantee { .. } => {
-                let Wanted { worst_case, period, .. } = member.wanted;
+            MemberGrant::Guarantee { .. } => {
+                let MemberRequest { worst_case, period, .. } = member.wanted;
                 Budget::default().time(time(worst_case), time(period)).longest(time(worst_case))
             }
-            Has::Share(share) => Budget::default().time(time(share.time), time(share.period)),
+            MemberGrant::Share(share) => {
+                Budget::default().time(time(share.time), time(share.period))
+            }
         };
         budget.beyond(self.plan.beyond)
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use oxorb_cdr::{Decode as _, Decoder, Encode as _, Encoder, Printable, Result as CdrResult};
-use oxorb_sched::admission::{Answer, Has, LateComers, Member};
+use oxorb_sched::admission::{Answer, LateComers, Member, MemberGrant};
 
 use super::AdmissionRequest;
 use crate::{BudgetUse, Outcome, Servant, Upcall};
@@ -193,8 +193,8 @@ fn member<'a>(e: &mut Encoder<'a>, member: &'a Member) -> CdrResult<()> {
     e.short(wanted.priority);
     e.boolean(wanted.shares);
     let (verdict, response, share) = match member.has {
-        Has::Guarantee { response } => (0, response, (0, 0)),
-        Has::Share(share) => (1, 0, (share.time, share.period)),
+        MemberGrant::Guarantee { response } => (0, response, (0, 0)),
+        MemberGrant::Share(share) => (1, 0, (share.time, share.period)),
     };
     e.ulong(verdict);
     for number in [response, share.0, share.1] {

@@ -133,14 +133,14 @@ impl FromStr for AdmissionPlan {
 
 #[cfg(test)]
 mod tests {
-    use oxorb_sched::admission::{Answer, Wanted};
+    use oxorb_sched::admission::{Answer, MemberRequest};
 
     use super::*;
 
     #[test]
     fn guarantees_count_on_the_thread_that_watches() {
         let plan = AdmissionPlan::default();
-        let wanted = || Wanted {
+        let wanted = || MemberRequest {
             name: "operation A::b".into(),
             worst_case: 2 * time::MILLISECOND,
             period: 10 * time::MILLISECOND,
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn guarantees_take_at_most_what_the_kernel_allows() {
-        let wanted = |name: &str| Wanted {
+        let wanted = |name: &str| MemberRequest {
             name: name.into(),
             worst_case: 2 * time::MILLISECOND,
             period: 10 * time::MILLISECOND,

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use oxorb_sys::schedule::{self, Class, Schedule, Scheduling};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority, ThreadScheduling};
 
 use crate::Incident;
 use crate::monitoring::Watch;
@@ -28,23 +28,23 @@ impl Lowest {
     }
 
     /// Returns the class and priority of a thread demoted from `now`; `None` if such a thread cannot be demoted.
-    pub(super) fn below(&self, now: Schedule) -> Option<Schedule> {
+    pub(super) fn below(&self, now: ThreadPriority) -> Option<ThreadPriority> {
         let class = match (self.0.get(), now.class) {
-            (_, Class::Idle) => return None,
-            (Some(true), _) => Class::Idle,
-            (_, Class::Fifo | Class::RoundRobin) => Class::Other,
-            (_, Class::Other) => return None,
+            (_, SchedulingClass::Idle) => return None,
+            (Some(true), _) => SchedulingClass::Idle,
+            (_, SchedulingClass::Fifo | SchedulingClass::RoundRobin) => SchedulingClass::Other,
+            (_, SchedulingClass::Other) => return None,
         };
-        Some(Schedule { class, priority: 0 })
+        Some(ThreadPriority { class, priority: 0 })
     }
 
     /// Demotes another thread; returns whether it is in the lowest class now. Leaves a thread with reserved time
     /// unchanged.
     pub(super) fn demote(&self, thread: i32) -> bool {
         match schedule::of(thread) {
-            Ok(Scheduling::Class(now)) => match self.below(now) {
+            Ok(ThreadScheduling::Class(now)) => match self.below(now) {
                 Some(below) => schedule::set(thread, below).is_ok(),
-                None => now.class == Class::Idle,
+                None => now.class == SchedulingClass::Idle,
             },
             _ => false,
         }
@@ -63,13 +63,13 @@ mod tests {
     #[test]
     fn without_the_privilege_only_real_time_threads_are_demoted() {
         let lowest = Lowest(OnceLock::from(false));
-        let of = |class, priority| lowest.below(Schedule { class, priority });
-        let other = Schedule::default();
-        assert_eq!(of(Class::Fifo, 50), Some(other));
-        assert_eq!(of(Class::RoundRobin, 1), Some(other));
-        assert_eq!(of(Class::Other, 0), None);
+        let of = |class, priority| lowest.below(ThreadPriority { class, priority });
+        let other = ThreadPriority::default();
+        assert_eq!(of(SchedulingClass::Fifo, 50), Some(other));
+        assert_eq!(of(SchedulingClass::RoundRobin, 1), Some(other));
+        assert_eq!(of(SchedulingClass::Other, 0), None);
         let lowest = Lowest(OnceLock::from(true));
-        let idle = Schedule { class: Class::Idle, priority: 0 };
+        let idle = ThreadPriority { class: SchedulingClass::Idle, priority: 0 };
         assert_eq!(lowest.below(other), Some(idle));
         assert_eq!(lowest.below(idle), None);
     }

@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use oxorb_sys::clock::cpu_of;
-use oxorb_sys::schedule::{Class, Schedule};
-use oxorb_sys::thread::Purpose;
+use oxorb_sys::schedule::{SchedulingClass, ThreadPriority};
+use oxorb_sys::thread::ThreadPurpose;
 
 use super::account::Account;
 use super::ledger::Ledger;
@@ -20,12 +20,12 @@ use crate::threads::{Threads, clock};
 /// Starts the watcher. It ends with the ledger.
 pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
     // A watcher with a real-time priority must be more urgent than every thread that it watches.
-    let most = *Class::Fifo.priorities().end();
+    let most = *SchedulingClass::Fifo.priorities().end();
     let schedule = match threads.are_real_time() {
-        true => Schedule { class: Class::Fifo, priority: most },
-        false => Schedule::default(),
+        true => ThreadPriority { class: SchedulingClass::Fifo, priority: most },
+        false => ThreadPriority::default(),
     };
-    let builder = threads.builder_at(Purpose::Watcher, "oxorb-budgets", schedule);
+    let builder = threads.builder_at(ThreadPurpose::Watcher, "oxorb-budgets", schedule);
     let quantum = ledger.quantum;
     let watched = Arc::downgrade(ledger);
     let started = builder.spawn(move || {

@@ -8,7 +8,7 @@ use oxorb_transport::{Link, tcp};
 use super::error::ThreadpoolError;
 use super::plan::Threadpool;
 use super::{Pool, Pools};
-use crate::protocol::Protocol;
+use crate::protocol::ProtocolStack;
 use crate::reference::LaneOf;
 use crate::server::lane::Lane;
 use crate::shared::Shared;
@@ -51,7 +51,7 @@ impl Threadpool {
 }
 
 /// Reports whether the first octets of a connection can be read before its lane is known.
-fn can_share(protocol: &Protocol) -> bool {
+fn can_share(protocol: &ProtocolStack) -> bool {
     let transport = protocol.transport();
     protocol.messaging().is_none()
         && transport.facts().stream

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use oxorb_object::{Qos, ServiceContexts, Urgency};
 use oxorb_rt::Priority;
-use oxorb_sys::schedule::Class;
+use oxorb_sys::schedule::SchedulingClass;
 
 use super::ThreadpoolError;
 use super::drops::DropRules;
@@ -431,7 +431,8 @@ impl Threadpool {
                  pool lanes, or remove the scheduling of the pool",
             );
         }
-        let real_time = |class| matches!(class, Class::Fifo | Class::RoundRobin);
+        let real_time =
+            |class| matches!(class, SchedulingClass::Fifo | SchedulingClass::RoundRobin);
         match lane.scheduling {
             LaneScheduling::Class(class)
                 if real_time(class) && !real_time(shared.options.realtime.class) =>
@@ -472,7 +473,7 @@ impl Threadpool {
 
     /// Reports, once, if priorities of lanes do not reach the scheduler.
     pub(super) fn warn_of_priorities(&self, shared: &Shared, id: ThreadpoolId) {
-        let unscheduled = shared.options.realtime.class == Class::Other
+        let unscheduled = shared.options.realtime.class == SchedulingClass::Other
             && self.lanes.len() > 1
             && self.lanes.iter().all(|lane| lane.scheduling == LaneScheduling::AsOrb);
         if unscheduled {
@@ -495,7 +496,7 @@ impl Threadpool {
         if self.serving == Serving::ThreadPerConnection {
             return wrong("a thread with one connection does not use a reactor; remove busy-poll");
         }
-        if options.realtime.class == Class::Other {
+        if options.realtime.class == SchedulingClass::Other {
             return Ok(());
         }
         let cpus = (0..self.lanes.len()).filter_map(|at| self.cpu(&shared.options, id, at));

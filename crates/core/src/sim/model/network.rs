@@ -18,7 +18,7 @@ use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::thread;
 
 use crate::Orb;
-use crate::protocol::{Protocol, Protocols};
+use crate::protocol::{ProtocolStack, Protocols};
 use crate::server::{Lane, welcome};
 use crate::threads::sync::{Condvar, Mutex, MutexGuard};
 
@@ -57,7 +57,7 @@ pub(crate) struct ModelNetwork;
 
 /// Returns the protocols of an ORB in a model.
 pub(crate) fn protocols() -> Protocols {
-    Protocols::of([Protocol::iiop_over(Arc::new(ModelNetwork))]).expect("one protocol")
+    Protocols::of([ProtocolStack::iiop_over(Arc::new(ModelNetwork))]).expect("one protocol")
 }
 
 impl Transport for ModelNetwork {

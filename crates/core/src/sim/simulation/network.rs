@@ -16,7 +16,7 @@ use oxorb_transport::{
 use super::Random;
 use super::sync::{Condvar, Mutex, MutexGuard};
 use super::world::here;
-use crate::protocol::{Placed, Protocol, Protocols};
+use crate::protocol::{Placed, ProtocolStack, Protocols};
 
 /// Behaviour of the network from now on. Octets in transit are not affected.
 #[derive(Clone)]
@@ -262,7 +262,7 @@ pub(crate) fn network() -> SimulatedNetwork {
 impl SimulatedNetwork {
     pub(crate) fn protocols(&self) -> Protocols {
         let transport = Arc::new(self.clone());
-        let protocol = Protocol::new("mem", Placed::MEMORY, None, transport);
+        let protocol = ProtocolStack::new("mem", Placed::MEMORY, None, transport);
         Protocols::of([protocol.expect("a stream")]).expect("one protocol")
     }
 

@@ -13,8 +13,8 @@ use super::network::{SimulatedNetwork, network};
 use super::thread;
 use crate::threads::clock;
 use crate::{
-    Adapter, AsyncReply, Interface as _, Later, Located, Op, Options, Orb, Outcome, Ref, Upcall,
-    request_is_cancelled,
+    Adapter, AsyncReply, Interface as _, Located, Op, Options, Orb, Outcome, Ref, ResponseHandler,
+    Upcall, request_is_cancelled,
 };
 
 pub(super) static RUN: Op = Op::twoway("run");
@@ -155,7 +155,7 @@ impl Adapter for RecordingServant {
         self.ran.lock().entry(work.number).or_default().push(elapsed());
         if work.later {
             let number = self.later.fetch_add(1, Ordering::Relaxed);
-            return upcall.later(move |later: Later| {
+            return upcall.later(move |later: ResponseHandler| {
                 let answer = move || {
                     thread::sleep(work.takes);
                     later.reply(|e| work.write_answer(e));

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use oxorb_sys::schedule::Schedule;
-use oxorb_sys::thread::{Purpose, Registry};
+use oxorb_sys::schedule::ThreadPriority;
+use oxorb_sys::thread::{ThreadPurpose, ThreadRegistry};
 
 use crate::threads::sync::{named, thread};
 
@@ -26,11 +26,11 @@ impl Builder {
         self
     }
 
-    pub(crate) fn schedule(self, _: Schedule) -> Self {
+    pub(crate) fn schedule(self, _: ThreadPriority) -> Self {
         self
     }
 
-    pub(crate) fn listed(self, _: &std::sync::Arc<Registry>, _: Purpose) -> Self {
+    pub(crate) fn listed(self, _: &std::sync::Arc<ThreadRegistry>, _: ThreadPurpose) -> Self {
         self
     }
 

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 
 use oxorb_object::SystemException;
 use oxorb_rt::Priority;
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 
 use super::options::LaneScheduling;
 use super::scheduling::{Applied, Scheduling};
@@ -23,7 +23,7 @@ struct Now {
     /// Number of the ORB that set the priority: another ORB may map it differently.
     by: u32,
     /// Class and priority of the thread in the kernel, once read or set. Changes made without the ORB are not detected.
-    schedule: Option<Schedule>,
+    schedule: Option<ThreadPriority>,
     /// Authority over the thread's class and priority.
     decided: Decided,
 }
@@ -35,7 +35,7 @@ enum Decided {
     #[default]
     Orb,
     /// Lane of the thread, which has its own scheduling class.
-    Lane(Class),
+    Lane(SchedulingClass),
     /// Reservation of the thread, which a priority would end.
     Reservation,
     /// Budget that the thread's request exceeds, until the request ends.
@@ -155,11 +155,11 @@ impl Priorities<'_> {
         &self,
         priority: Priority,
         scheduled_as: Option<Priority>,
-    ) -> Result<Raised, SystemException> {
+    ) -> Result<RaisedPriority, SystemException> {
         let now = NOW.get();
         let scheduled_as = scheduled_as.filter(|other| *other != priority);
         if now.is_at(priority, scheduled_as, self.scheduling.number) {
-            return Ok(Raised(None, PhantomData));
+            return Ok(RaisedPriority(None, PhantomData));
         }
         self.raise_from(now, priority, scheduled_as)
     }
@@ -170,13 +170,13 @@ impl Priorities<'_> {
         mut now: Now,
         priority: Priority,
         scheduled_as: Option<Priority>,
-    ) -> Result<Raised, SystemException> {
+    ) -> Result<RaisedPriority, SystemException> {
         if now.schedule.is_none() {
             // The class and priority are read once for each thread, because they are needed to restore them later.
             now.schedule = schedule::current().ok();
         }
         self.change(now, priority, scheduled_as)?;
-        Ok(Raised(Some(now), PhantomData))
+        Ok(RaisedPriority(Some(now), PhantomData))
     }
 
     /// Records that the calling thread serves a lane: sets the lane's priority and scheduling.
@@ -236,15 +236,15 @@ impl Priorities<'_> {
 /// Guard of a thread with a changed priority, as returned by [`Orb::raise_thread`](crate::Orb::raise_thread). Not
 /// `Send`.
 #[must_use = "the priority goes with it"]
-pub struct Raised(Option<Now>, PhantomData<*const ()>);
+pub struct RaisedPriority(Option<Now>, PhantomData<*const ()>);
 
-impl fmt::Debug for Raised {
+impl fmt::Debug for RaisedPriority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Raised").finish_non_exhaustive()
+        f.debug_tuple("RaisedPriority").finish_non_exhaustive()
     }
 }
 
-impl Drop for Raised {
+impl Drop for RaisedPriority {
     #[inline]
     fn drop(&mut self) {
         if let Some(before) = self.0 {

@@ -15,7 +15,7 @@ mod options;
 mod pool;
 mod scheduling;
 
-pub use current::Raised;
+pub use current::RaisedPriority;
 pub(crate) use current::{
     Lowered, Priorities, declare, know_schedule, lower, restore_demoted, thread_priority,
 };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_rt::{Mapping, NativeRange, PriorityMapping, PriorityTransform};
-use oxorb_sys::schedule::{Class, Reservation};
+use oxorb_sys::schedule::{Reservation, SchedulingClass};
 use oxorb_transport::Endpoint;
 
 use crate::protocol::Protocols;
@@ -23,11 +23,11 @@ use crate::{AdmissionPlan, Budget, BudgetOf, OverrunHooks, RunTimeScheduler};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RealTime {
-    /// Scheduling class of the ORB's threads, and of application threads with a CORBA priority. With [`Class::Other`],
-    /// the default, priorities are sent and select lanes and connections, but have no effect in the kernel: the ORB's
-    /// threads run in SCHED_OTHER, regardless of the class of the thread that starts them, and application threads are
-    /// unchanged.
-    pub class: Class,
+    /// Scheduling class of the ORB's threads, and of application threads with a CORBA priority. With
+    /// [`SchedulingClass::Other`], the default, priorities are sent and select lanes and connections, but have no
+    /// effect in the kernel: the ORB's threads run in SCHED_OTHER, regardless of the class of the thread that starts
+    /// them, and application threads are unchanged.
+    pub class: SchedulingClass,
     /// Mapping of CORBA priorities to native ones.
     pub mapping: MappingChoice,
     /// Transform of request priorities on their way into and out of servants; `None` for unchanged
@@ -142,7 +142,7 @@ fn matches((named_pool, named_lane): LaneName, pool: u32, lane: u32) -> bool {
 impl Default for RealTime {
     fn default() -> Self {
         RealTime {
-            class: Class::Other,
+            class: SchedulingClass::Other,
             mapping: MappingChoice::default(),
             transform: None,
             lane_endpoints: Vec::new(),
@@ -205,7 +205,7 @@ pub enum LaneScheduling {
     /// Class of the lane's own. With SCHED_FIFO and SCHED_RR, the native priority is that of the
     /// lane's priority, so the ORB must also have one of these classes. SCHED_OTHER and SCHED_IDLE
     /// have no priority; they are for work that must wait for all other work.
-    Class(Class),
+    Class(SchedulingClass),
     /// Reserved processor time for each thread (SCHED_DEADLINE). The lane's priority is sent and selects the lane, but
     /// the kernel does not see it. If a pool reserves more than the kernel grants, it is not created; the error names
     /// the demand and the limit. Such threads all exist from the start, may run on every processor, and are not lent.

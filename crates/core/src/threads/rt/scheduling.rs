@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use oxorb_object::SystemException;
 use oxorb_rt::{NativePriority, NativeRange, Priority, PriorityMapping};
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 
 use super::RealTime;
 use crate::error::raise;
@@ -15,7 +15,7 @@ use crate::error::raise;
 pub(crate) struct Scheduling {
     /// Number of the ORB, unique in the process.
     pub(super) number: u32,
-    class: Class,
+    class: SchedulingClass,
     range: NativeRange,
     mapping: Arc<dyn PriorityMapping>,
     /// Lowest native priority that the kernel has refused; it is not requested again, nor a higher one.
@@ -25,7 +25,7 @@ pub(crate) struct Scheduling {
 /// Result of a request to change the thread's class and priority.
 pub(super) enum Applied {
     /// The thread has this class and priority now.
-    Yes(Schedule),
+    Yes(ThreadPriority),
     /// The thread's class and priority must not be changed.
     Untouched,
     /// First refusal by the kernel because of a missing privilege.
@@ -50,8 +50,9 @@ impl Scheduling {
     /// DATA_CONVERSION, OMG minor 2, if the mapping has none, or one that is invalid in the scheduling class.
     pub(crate) fn native(&self, priority: Priority) -> Result<NativePriority, SystemException> {
         let native = self.mapping.to_native(priority);
-        let has =
-            |native: &NativePriority| self.class == Class::Other || self.range.contains(*native);
+        let has = |native: &NativePriority| {
+            self.class == SchedulingClass::Other || self.range.contains(*native)
+        };
         native.filter(has).ok_or(raise::NO_NATIVE_PRIORITY)
     }
 
@@ -61,20 +62,20 @@ impl Scheduling {
 
     /// Returns the class and native priority of an ORB's thread at `priority`. Without a priority, or without a native
     /// one for it, the native priority is the lowest of the class.
-    pub(crate) fn declared(&self, priority: Option<Priority>) -> Schedule {
+    pub(crate) fn declared(&self, priority: Option<Priority>) -> ThreadPriority {
         let native = self.native(priority.unwrap_or(Priority::MIN));
         in_class(self.class, native.unwrap_or(self.range.min))
     }
 
     /// Returns the class and native priority of a thread in another class than the ORB's.
-    pub(crate) fn declared_in(&self, class: Class, priority: Priority) -> Schedule {
+    pub(crate) fn declared_in(&self, class: SchedulingClass, priority: Priority) -> ThreadPriority {
         let native = self.native(priority).unwrap_or(self.range.min);
         in_class(class, native)
     }
 
     /// Reports whether threads are scheduled by priority.
     pub(crate) fn is_real_time(&self) -> bool {
-        self.class != Class::Other
+        self.class != SchedulingClass::Other
     }
 
     /// Returns the CORBA priority of a native one, if there is one.
@@ -101,10 +102,10 @@ impl Scheduling {
     pub(super) fn apply(
         &self,
         native: NativePriority,
-        now: Option<Schedule>,
+        now: Option<ThreadPriority>,
     ) -> Result<Applied, SystemException> {
         match self.class {
-            Class::Other => Ok(Applied::Untouched),
+            SchedulingClass::Other => Ok(Applied::Untouched),
             class => self.apply_class(class, native, now),
         }
     }
@@ -112,9 +113,9 @@ impl Scheduling {
     /// Changes the calling thread's class and priority to those given.
     pub(super) fn apply_class(
         &self,
-        class: Class,
+        class: SchedulingClass,
         native: NativePriority,
-        now: Option<Schedule>,
+        now: Option<ThreadPriority>,
     ) -> Result<Applied, SystemException> {
         let wanted = in_class(class, native);
         if now == Some(wanted) {
@@ -137,10 +138,10 @@ impl Scheduling {
     }
 }
 
-fn in_class(class: Class, native: NativePriority) -> Schedule {
+fn in_class(class: SchedulingClass, native: NativePriority) -> ThreadPriority {
     let priority = match class {
-        Class::Other | Class::Idle => 0,
-        Class::Fifo | Class::RoundRobin => native.0.into(),
+        SchedulingClass::Other | SchedulingClass::Idle => 0,
+        SchedulingClass::Fifo | SchedulingClass::RoundRobin => native.0.into(),
     };
-    Schedule { class, priority }
+    ThreadPriority { class, priority }
 }

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oxorb_object::{SystemExceptionKind, minor};
 use oxorb_rt::{NativePriority, Priority, PriorityMapping};
-use oxorb_sys::schedule::{self, Class, Schedule};
+use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 
 use oxorb_testkit::require_realtime;
 
 use super::MappingChoice;
 use crate::{Incident, Options, Orb};
 
-fn orb(class: Class, mapping: MappingChoice) -> Orb {
+fn orb(class: SchedulingClass, mapping: MappingChoice) -> Orb {
     let mut options = Options::default();
     options.realtime.class = class;
     options.realtime.mapping = mapping;
@@ -25,8 +25,8 @@ fn priority(value: i16) -> Priority {
 }
 
 /// Returns the class and priority for a thread of the native priority `priority`.
-fn fifo(priority: i32) -> Schedule {
-    Schedule { class: Class::Fifo, priority }
+fn fifo(priority: i32) -> ThreadPriority {
+    ThreadPriority { class: SchedulingClass::Fifo, priority }
 }
 
 fn in_a_thread(test: impl FnOnce() + Send) {
@@ -39,7 +39,7 @@ fn a_priority_reaches_the_kernel_and_is_restored_after_a_panic() {
         return;
     }
     in_a_thread(|| {
-        let orb = orb(Class::Fifo, MappingChoice::Continuous);
+        let orb = orb(SchedulingClass::Fifo, MappingChoice::Continuous);
         assert_eq!(orb.thread_priority(), None);
         let panicked = panic::catch_unwind(AssertUnwindSafe(|| {
             let _raised = orb.raise_thread(priority(6)).unwrap();
@@ -51,14 +51,14 @@ fn a_priority_reaches_the_kernel_and_is_restored_after_a_panic() {
         }));
         assert!(panicked.is_err());
         assert_eq!(orb.thread_priority(), None);
-        assert_eq!(schedule::current().unwrap(), Schedule::default());
+        assert_eq!(schedule::current().unwrap(), ThreadPriority::default());
     });
 }
 
 #[test]
 fn want_of_privilege_is_told_at_most_once_and_priorities_go_on() {
     in_a_thread(|| {
-        let orb = orb(Class::Fifo, MappingChoice::Linear);
+        let orb = orb(SchedulingClass::Fifo, MappingChoice::Linear);
         for value in [1, 20_000, 5, Priority::MAX.get()] {
             orb.set_thread_priority(priority(value)).unwrap();
             assert_eq!(orb.thread_priority(), Some(priority(value)));
@@ -71,7 +71,7 @@ fn want_of_privilege_is_told_at_most_once_and_priorities_go_on() {
 #[test]
 fn a_priority_that_the_class_does_not_have_is_data_conversion() {
     in_a_thread(|| {
-        let orb = orb(Class::Fifo, MappingChoice::Direct);
+        let orb = orb(SchedulingClass::Fifo, MappingChoice::Direct);
         for value in [0, 100] {
             let refused = orb.set_thread_priority(priority(value)).unwrap_err();
             assert_eq!(refused.kind, SystemExceptionKind::DataConversion);
@@ -84,10 +84,10 @@ fn a_priority_that_the_class_does_not_have_is_data_conversion() {
 #[test]
 fn without_a_real_time_class_no_schedule_is_touched() {
     in_a_thread(|| {
-        let orb = orb(Class::Other, MappingChoice::Linear);
+        let orb = orb(SchedulingClass::Other, MappingChoice::Linear);
         orb.set_thread_priority(Priority::MAX).unwrap();
         assert_eq!(orb.effective_priority(), Ok(Priority::MAX));
-        assert_eq!(schedule::current().unwrap(), Schedule::default());
+        assert_eq!(schedule::current().unwrap(), ThreadPriority::default());
     });
 }
 
@@ -110,7 +110,7 @@ impl PriorityMapping for Counting {
 fn who_has_the_priority_pays_nothing() {
     in_a_thread(|| {
         let mapping = Arc::new(Counting::default());
-        let orb = orb(Class::Other, MappingChoice::User(mapping.clone()));
+        let orb = orb(SchedulingClass::Other, MappingChoice::User(mapping.clone()));
         let asked = || mapping.0.load(Ordering::Relaxed);
         orb.set_thread_priority(priority(3)).unwrap();
         assert_eq!(asked(), 1);

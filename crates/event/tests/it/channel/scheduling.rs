@@ -6,7 +6,7 @@ use std::thread;
 
 use oxorb::interceptor::{ClientInterceptor, ClientRequest, Interrupt};
 use oxorb::{CompletionStatus, Interface as _, Orb, SystemException, minor};
-use oxorb_event::delivery::{Beyond, LanePlan, Plan, Qos, Rate, Threads};
+use oxorb_event::delivery::{Beyond, LanePlan, ModuleThreads, Plan, Qos, Rate};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{ChannelOptions, EventChannel, Filter, TimeoutKind, scheduled_plan};
 use oxorb_sched::level::{Criticality, Importance};
@@ -259,7 +259,7 @@ fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
     let lanes = plan.lanes.into_iter().map(|lane| LanePlan {
         // The threads have no priorities and no spare threads, so the test checks only the order within each lane,
         // which does not depend on the machine.
-        scheduling: Threads::Inherit,
+        scheduling: ModuleThreads::Inherit,
         spares: 0,
         ..lane
     });
@@ -406,7 +406,7 @@ fn follow(misses: &Misses, missed: usize) {
     scheduling.change(|service| service.compute(1, 99)).unwrap();
     let plan = scheduled_plan(&scheduler).unwrap();
     let lanes =
-        plan.lanes.into_iter().map(|lane| LanePlan { scheduling: Threads::Inherit, ..lane });
+        plan.lanes.into_iter().map(|lane| LanePlan { scheduling: ModuleThreads::Inherit, ..lane });
     let plan = Plan::lanes(lanes.collect::<Vec<_>>());
     assert_eq!(plan.lanes.len(), 2);
     let options = ChannelOptions {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use oxorb::Orb;
 use oxorb_event::gateway::{
-    AskedAddresses, Destinations, GroupOptions, GroupReceiver, Interface, ReceiverOptions,
+    AskedAddresses, Destinations, GroupOptions, GroupReceiver, NetworkInterface, ReceiverOptions,
     SenderOptions, UdpSender,
 };
 use oxorb_event::rtec_udp_admin::AddrServerRef;
@@ -28,8 +28,10 @@ fn groups(net: u8) -> ([SocketAddr; 3], Destinations) {
 
 fn options(destinations: Destinations) -> GroupOptions {
     let options = GroupOptions::new(destinations);
-    let receiver =
-        ReceiverOptions { interface: Interface::Address(Ipv4Addr::LOCALHOST), ..options.receiver };
+    let receiver = ReceiverOptions {
+        interface: NetworkInterface::Address(Ipv4Addr::LOCALHOST),
+        ..options.receiver
+    };
     GroupOptions { receiver, period: Duration::from_millis(50), ..options }
 }
 

@@ -3,7 +3,8 @@
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 
 use oxorb_event::gateway::{
-    Destinations, GatewayError, Interface, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender,
+    Destinations, GatewayError, NetworkInterface, ReceiverOptions, SenderOptions, UdpReceiver,
+    UdpSender,
 };
 use oxorb_event::{ChannelOptions, EventChannel, Filter, RemoteChannel, publishes};
 use oxorb_testkit::net::free_port;
@@ -35,7 +36,7 @@ fn events_cross_a_multicast_group_to_all_who_listen() {
     let receive = |channel: &EventChannel, port| {
         let group = SocketAddr::from((Ipv4Addr::new(239, 255, 17, 1), port));
         let options = ReceiverOptions {
-            interface: Interface::Address(Ipv4Addr::LOCALHOST),
+            interface: NetworkInterface::Address(Ipv4Addr::LOCALHOST),
             checksum: true,
             ..ReceiverOptions::new(group)
         };
@@ -103,7 +104,7 @@ fn events_cross_ipv6_or_are_counted() {
     assert!(sender.is_connected() && receiver.is_connected());
     target.destroy();
     assert!(!receiver.is_connected());
-    let wrong = "no such thing".parse::<Interface>().unwrap_err();
+    let wrong = "no such thing".parse::<NetworkInterface>().unwrap_err();
     assert!(wrong.to_string().contains("ip link"), "{wrong}");
 }
 

@@ -72,7 +72,7 @@ impl<'m> Rust<'m> {
             })
             .collect();
         let holder = self.holder(scope)?;
-        let holder = quote!(&#r::Link::from(#r::Value::new(#holder::from(&#error))));
+        let holder = quote!(&#r::ValueLink::from(#r::Value::new(#holder::from(&#error))));
         let (object, servant) = (self.reference(scope, handler), self.named(scope, handler));
         let params = self.parameters_lent(scope, method);
         let (name, method_async) = (ident(name), ident(method_async));

@@ -83,7 +83,7 @@ impl<'m> Rust<'m> {
         });
         let codec = travel.then(|| {
             quote! {
-                impl #r::UserException for #name {
+                impl #r::OperationError for #name {
                     fn read(id: &str, d: &mut #r::Decoder<'_>) -> #option<#r::CdrResult<Self>> {
                         match id {
                             #(#ids => Some(#types::decode(d).map(Self::#variants)),)*
@@ -91,7 +91,7 @@ impl<'m> Rust<'m> {
                         }
                     }
                 }
-                impl #r::Raise for #name {
+                impl #r::ServantError for #name {
                     fn system(&self) -> #option<#system_exception> {
                         match self {
                             Self::System(exception) => Some(*exception),

@@ -210,7 +210,7 @@ impl<'m> Rust<'m> {
                         docs::lines(&format!("Pushes an event from `{name}` to each consumer."));
                     events.extend(quote! {
                         #docs
-                        pub fn #push(&self, event: impl Into<#r::Link<#ty>>) -> #c::Pushed {
+                        pub fn #push(&self, event: impl Into<#r::ValueLink<#ty>>) -> #c::Pushed {
                             self.0.0.0.#field.push(&event.into())
                         }
                     });
@@ -488,7 +488,7 @@ impl<'m> Rust<'m> {
             };
             quote! {
                 impl #servant for #adapter {
-                    fn #push(&self, event: &#r::Link<#pushed>) -> #result<(), #error> { #body }
+                    fn #push(&self, event: &#r::ValueLink<#pushed>) -> #result<(), #error> { #body }
                 }
             }
         });
@@ -500,14 +500,14 @@ impl<'m> Rust<'m> {
             impl #c::EventConsumerBase for #adapter {
                 fn push_event(
                     &self,
-                    event: &#r::Link<#c::EventBase>,
+                    event: &#r::ValueLink<#c::EventBase>,
                 ) -> #result<(), #c::event_consumer_base::PushEventError> {
                     self.0.push_event(event)
                 }
             }
             impl #c::EventType for #event {
                 type Consumer = #consumer;
-                fn push(consumer: &#consumer, event: &#r::Link<Self>) -> #result<(), #error> {
+                fn push(consumer: &#consumer, event: &#r::ValueLink<Self>) -> #result<(), #error> {
                     consumer.#own(event)
                 }
                 fn consumer(sink: #c::Sink<Self>) -> #arc<dyn #r::Servant> {

@@ -140,7 +140,7 @@ impl<'m> Rust<'m> {
             #docs
             #[derive(Debug)]
             #[must_use = "the caller waits for the answer"]
-            pub struct #name(pub(super) #r::Later);
+            pub struct #name(pub(super) #r::ResponseHandler);
             impl #name {
                 /// Answers with the results.
                 pub fn reply(self #(, #params)*) { self.0.reply(#write); }
@@ -150,8 +150,8 @@ impl<'m> Rust<'m> {
                 pub fn forward(self, target: &#r::Ref) { self.0.forward(target); }
             }
             impl ::core::ops::Deref for #name {
-                type Target = #r::Later;
-                fn deref(&self) -> &#r::Later { &self.0 }
+                type Target = #r::ResponseHandler;
+                fn deref(&self) -> &#r::ResponseHandler { &self.0 }
             }
         }
     }

@@ -51,7 +51,7 @@ const TEMPORARY: &str = ".new";
 /// A package is on disk before its installation is acknowledged, and is replaced as a whole. While a repository is
 /// open, no other process can open its folder.
 #[derive(Debug)]
-pub struct Repository {
+pub struct PackageRepository {
     settings: RepositorySettings,
     /// Folder of the packages, without links.
     folder: PathBuf,
@@ -68,20 +68,20 @@ pub struct Repository {
 /// Packages by name; `None` for one that cannot be read.
 type Packages = BTreeMap<String, Option<Summary>>;
 
-impl Repository {
+impl PackageRepository {
     /// Opens a folder of packages, which is created if it is missing. Reads all packages in it, one after the other.
     ///
     /// # Errors
     /// A folder that cannot be read or that other users may change, more packages than the limit, or another process
     /// that has opened the folder.
-    pub fn open(settings: RepositorySettings) -> Result<Repository, String> {
+    pub fn open(settings: RepositorySettings) -> Result<PackageRepository, String> {
         let shown = settings.folder.display().to_string();
         let wrong = |error: io::Error| format!("the folder of packages {shown}: {error}");
         let (folder, handle) = claim(&settings.folder, "the folder of packages")?;
         if let Some(sources) = &settings.sources {
             owned_folder(sources, "the folder from which packages are installed")?;
         }
-        let mut repository = Repository {
+        let mut repository = PackageRepository {
             settings,
             folder,
             handle,

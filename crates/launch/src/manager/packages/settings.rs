@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::manager::fetch::FetchSource;
 
-/// Folder and limits of a [`Repository`](super::Repository).
+/// Folder and limits of a [`PackageRepository`](super::PackageRepository).
 #[derive(Clone, Debug)]
 pub struct RepositorySettings {
     /// Folder of the packages. It is created if it is missing. Only this user and root must be able to change it.

@@ -46,8 +46,8 @@ impl Folder {
         }
     }
 
-    fn open(&self) -> Repository {
-        Repository::open(self.settings()).unwrap()
+    fn open(&self) -> PackageRepository {
+        PackageRepository::open(self.settings()).unwrap()
     }
 
     /// Returns the names of the files in the folder of packages.
@@ -105,7 +105,7 @@ fn a_package_is_kept_until_it_is_deleted() {
     let repository = folder.open();
     repository.install("port side/gps", "gps.cpk", false).unwrap();
     assert_eq!(folder.files(), ["port%20side%2Fgps.cpk"]);
-    let check = |repository: &Repository| {
+    let check = |repository: &PackageRepository| {
         assert_eq!(repository.names(), ["port side/gps"]);
         assert_eq!(repository.types(), [TYPE]);
         assert_eq!(repository.names_by_type(TYPE), ["port side/gps"]);
@@ -141,7 +141,7 @@ fn a_package_is_kept_until_it_is_deleted() {
 fn a_name_is_used_once_and_packages_are_limited() {
     let folder = Folder::new("limits");
     let settings = RepositorySettings { max_packages: 1, ..folder.settings() };
-    let repository = Repository::open(settings.clone()).unwrap();
+    let repository = PackageRepository::open(settings.clone()).unwrap();
     repository.install("gps", "gps.cpk", false).unwrap();
     let again = repository.install("gps", "gps.cpk", false);
     assert!(matches!(again, Err(Refusal::NameExists)), "{again:?}");
@@ -156,14 +156,14 @@ fn a_name_is_used_once_and_packages_are_limited() {
     assert!(told.contains("is empty"), "{told}");
 
     // The folder has one user at a time.
-    let other = Repository::open(settings.clone()).unwrap_err();
+    let other = PackageRepository::open(settings.clone()).unwrap_err();
     assert!(other.contains("in use by another process"), "{other}");
     drop(repository);
     let none = RepositorySettings { max_packages: 0, ..settings.clone() };
-    let told = Repository::open(none).unwrap_err();
+    let told = PackageRepository::open(none).unwrap_err();
     assert!(told.contains("has 1 packages, but the limit is 0"), "{told}");
     let small = RepositorySettings { max_package_octets: 100, ..settings };
-    let repository = Repository::open(small).unwrap();
+    let repository = PackageRepository::open(small).unwrap();
     let told = refused(repository.install("gps", "gps.cpk", true));
     assert!(told.contains("more than 100 octets, the limit"), "{told}");
 }
@@ -247,7 +247,7 @@ fn only_files_below_the_folder_of_sources_are_read() {
     drop(repository);
     // By default, clients name no files.
     let settings = RepositorySettings { sources: None, ..folder.settings() };
-    let repository = Repository::open(settings).unwrap();
+    let repository = PackageRepository::open(settings).unwrap();
     let told = refused(repository.install("other", "gps.cpk", false));
     assert!(told.contains("--install-from"), "{told}");
 }
@@ -300,7 +300,7 @@ fn a_folder_in_which_others_may_write_is_refused() {
     let folder = Folder::new("shared");
     drop(folder.open());
     folder.allow("packages", 0o1777);
-    let told = Repository::open(folder.settings()).unwrap_err();
+    let told = PackageRepository::open(folder.settings()).unwrap_err();
     assert!(told.contains("other users may write to"), "{told}");
 }
 

@@ -2,7 +2,7 @@
 
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{
-    Alias, Begun, Inbox, Limits, Messaging, RequestHeader, Response, TargetAddress, Terms,
+    Alias, Begun, Inbox, MessageLimits, Messaging, RequestHeader, Response, TargetAddress, Terms,
     Violation, Wire,
 };
 use oxorb_object::ServiceContext;
@@ -45,11 +45,11 @@ pub(crate) fn request<'h>(
 
 /// Returns an inbox for the messages of a protocol.
 pub(crate) fn inbox(messaging: &'static dyn Messaging) -> Inbox {
-    inbox_with(messaging, &Limits::default())
+    inbox_with(messaging, &MessageLimits::default())
 }
 
 /// Returns an inbox with these limits.
-pub(crate) fn inbox_with(messaging: &'static dyn Messaging, limits: &Limits) -> Inbox {
+pub(crate) fn inbox_with(messaging: &'static dyn Messaging, limits: &MessageLimits) -> Inbox {
     Inbox::new(limits).speaking(Wire::Other(messaging))
 }
 

@@ -27,7 +27,7 @@ mod transport;
 
 use std::sync::Arc;
 
-use oxorb_core::protocol::Protocol;
+use oxorb_core::protocol::ProtocolStack;
 use oxorb_transport::Scheme;
 
 pub use profile::Uipmc;
@@ -42,6 +42,7 @@ pub use transport::Groups;
 pub const SCHEME: Scheme = Scheme::new("miop");
 
 /// Returns the protocol: GIOP over UDP multicast, under the name `miop`.
-pub fn protocol() -> Protocol {
-    Protocol::over_datagrams("miop", Uipmc, Arc::new(Groups::default())).expect("a name of letters")
+pub fn protocol() -> ProtocolStack {
+    ProtocolStack::over_datagrams("miop", Uipmc, Arc::new(Groups::default()))
+        .expect("a name of letters")
 }

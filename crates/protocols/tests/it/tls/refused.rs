@@ -31,7 +31,7 @@ fn meet(server: Security, client: Security) -> (Result<String, String>, Result<S
                 Ok(link.identity().to_string())
             }
             Err(error) => {
-                let refused = Refused::of(&error).expect("a peer was refused");
+                let refused = RefusedConnection::of(&error).expect("a peer was refused");
                 assert!(refused.peer.starts_with("127.0.0.1:"), "{refused:?}");
                 let why = refused.why.clone();
                 // The client is notified during the next call of `accept`, which an ORB would make at once.
@@ -53,7 +53,10 @@ fn meet(server: Security, client: Security) -> (Result<String, String>, Result<S
                     Ok(4) => Ok(link.identity().to_string()),
                     Ok(octets) => Err(format!("{octets} octets")),
                     Err(error) => {
-                        assert!(Refused::of(&error).is_some(), "{error}: may it be sent again?");
+                        assert!(
+                            RefusedConnection::of(&error).is_some(),
+                            "{error}: may it be sent again?"
+                        );
                         Err(error.to_string())
                     }
                 }
@@ -255,7 +258,7 @@ fn versions_without_anything_in_common() {
         answer
     });
     let error = acceptor.accept().err().unwrap();
-    let refused = Refused::of(&error).unwrap();
+    let refused = RefusedConnection::of(&error).unwrap();
     assert!(refused.why.contains("only 1.3, unless -ORBTlsOld yes"), "{refused}");
     assert_eq!(raw.join().unwrap()[5..], [2, 70], "a fatal alert: protocol_version");
     drop((authority, client));
@@ -278,7 +281,7 @@ fn what_is_no_tls() {
         let mut raw = std::net::TcpStream::connect(&acceptor.endpoint().place).unwrap();
         raw.write_all(octets).unwrap();
         let error = acceptor.accept().err().unwrap();
-        let refused = Refused::of(&error).unwrap();
+        let refused = RefusedConnection::of(&error).unwrap();
         assert!(refused.why.contains(why), "{refused}");
     }
     drop(authority);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use oxorb_rt::dispatch::{Module, Plan, Storage};
+use oxorb_rt::dispatch::{DispatchingModule, ModulePlan, QueueStorage};
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{Taken, Timing};
 use oxorb_testkit::alloc::fewest_allocations;
@@ -15,12 +15,12 @@ fn nothing_is_allocated_from_dispatch_to_run() {
     if !alone(nothing_is_allocated_from_dispatch_to_run) {
         return;
     }
-    for storage in [Storage::List, Storage::Heap] {
+    for storage in [QueueStorage::List, QueueStorage::Heap] {
         let done = Arc::new(AtomicU64::new(0));
         let seen = Arc::clone(&done);
-        let mut plan = Plan::new("steady", Dispatching::Laxity);
+        let mut plan = ModulePlan::new("steady", Dispatching::Laxity);
         plan.storage = storage;
-        let module = Module::start(plan, move |_: Taken<u64>| {
+        let module = DispatchingModule::start(plan, move |_: Taken<u64>| {
             seen.fetch_add(1, Ordering::Relaxed);
         })
         .unwrap();

@@ -4,12 +4,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-use oxorb_rt::dispatch::{Module, Plan, StartError, Storage, Threads};
+use oxorb_rt::dispatch::{
+    DispatchingModule, ModulePlan, ModuleStartError, ModuleThreads, QueueStorage,
+};
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::{Full, Missed, Taken, Timing};
 use oxorb_sys::clock::monotonic_nanoseconds;
-use oxorb_sys::schedule::{self, Class, Reservation, Schedule, Scheduling};
-use oxorb_sys::thread::Registry;
+use oxorb_sys::schedule::{self, Reservation, SchedulingClass, ThreadPriority, ThreadScheduling};
+use oxorb_sys::thread::ThreadRegistry;
 use oxorb_testkit::patience::is_over;
 use oxorb_testkit::{require_realtime, require_reservations};
 
@@ -18,17 +20,17 @@ const SOON: Duration = Duration::from_secs(20);
 
 /// Module whose thread waits at a gate with its first request, so that the others queue up.
 struct Held {
-    module: Module<u32>,
+    module: DispatchingModule<u32>,
     open: Sender<()>,
     order: Receiver<Taken<u32>>,
 }
 
-fn held(plan: Plan) -> Held {
+fn held(plan: ModulePlan) -> Held {
     let (open, gate) = mpsc::channel::<()>();
     let (tell, order) = mpsc::channel();
     let (begun, has_begun) = mpsc::channel();
     let gate = std::sync::Mutex::new(gate);
-    let module = Module::start(plan, move |taken| {
+    let module = DispatchingModule::start(plan, move |taken| {
         if taken == Taken::Due(0) {
             let _ = begun.send(());
             let _ = gate.lock().unwrap().recv();
@@ -54,8 +56,8 @@ impl Held {
     }
 }
 
-fn plan(dispatching: Dispatching, storage: Storage) -> Plan {
-    let mut plan = Plan::new("test", dispatching);
+fn plan(dispatching: Dispatching, storage: QueueStorage) -> ModulePlan {
+    let mut plan = ModulePlan::new("test", dispatching);
     plan.storage = storage;
     plan
 }
@@ -75,7 +77,7 @@ fn requests_leave_in_the_order_of_the_strategy() {
         (Dispatching::Deadline, [2, 3, 1, 4]),
         (Dispatching::Laxity, [4, 3, 2, 1]),
     ] {
-        for storage in [Storage::List, Storage::Heap] {
+        for storage in [QueueStorage::List, QueueStorage::Heap] {
             let held = held(plan(dispatching, storage));
             for (number, (deadline, execution, order)) in requests.into_iter().enumerate() {
                 let timing = at(deadline, execution, order);
@@ -89,7 +91,7 @@ fn requests_leave_in_the_order_of_the_strategy() {
 
 #[test]
 fn a_full_queue_gives_the_request_back() {
-    for storage in [Storage::List, Storage::Heap] {
+    for storage in [QueueStorage::List, QueueStorage::Heap] {
         let mut small = plan(Dispatching::Deadline, storage);
         small.capacity = 2;
         let held = held(small);
@@ -109,7 +111,7 @@ fn late_requests_run_wait_or_are_dropped() {
         (Missed::Demote, [Taken::Due(2), Taken::Late(1)]),
         (Missed::Drop, [Taken::Dropped(1), Taken::Due(2)]),
     ] {
-        let mut plan = plan(Dispatching::Laxity, Storage::Heap);
+        let mut plan = plan(Dispatching::Laxity, QueueStorage::Heap);
         plan.missed = missed;
         let held = held(plan);
         held.module.dispatch(1, at(SECOND, SECOND, 0)).unwrap();
@@ -121,11 +123,11 @@ fn late_requests_run_wait_or_are_dropped() {
 
 #[test]
 fn no_request_is_slept_through() {
-    let mut several = plan(Dispatching::Static, Storage::List);
+    let mut several = plan(Dispatching::Static, QueueStorage::List);
     several.threads = 3;
     let (tell, told) = mpsc::channel();
     let module = Arc::new(
-        Module::start(several, move |taken| {
+        DispatchingModule::start(several, move |taken| {
             let _ = tell.send(taken);
         })
         .unwrap(),
@@ -168,11 +170,12 @@ fn no_request_is_slept_through() {
 #[test]
 fn a_panic_costs_one_request() {
     let (tell, told) = mpsc::channel();
-    let module = Module::start(plan(Dispatching::Static, Storage::Heap), move |taken| {
-        assert_ne!(taken, Taken::Due(1), "as a servant might");
-        let _ = tell.send(taken);
-    })
-    .unwrap();
+    let module =
+        DispatchingModule::start(plan(Dispatching::Static, QueueStorage::Heap), move |taken| {
+            assert_ne!(taken, Taken::Due(1), "as a servant might");
+            let _ = tell.send(taken);
+        })
+        .unwrap();
     for number in [1, 2] {
         module.dispatch(number, Timing::default()).unwrap();
     }
@@ -184,11 +187,11 @@ fn threads_have_the_priority_of_their_module() {
     if !require_realtime() {
         return;
     }
-    let wanted = Schedule { class: Class::Fifo, priority: 3 };
-    let mut urgent = plan(Dispatching::Static, Storage::Heap);
-    urgent.scheduling = Threads::At(wanted);
+    let wanted = ThreadPriority { class: SchedulingClass::Fifo, priority: 3 };
+    let mut urgent = plan(Dispatching::Static, QueueStorage::Heap);
+    urgent.scheduling = ModuleThreads::At(wanted);
     let (tell, told) = mpsc::channel();
-    let module = Module::start(urgent, move |_: Taken<()>| {
+    let module = DispatchingModule::start(urgent, move |_: Taken<()>| {
         let _ = tell.send(schedule::current().unwrap());
     })
     .unwrap();
@@ -203,49 +206,49 @@ fn threads_have_the_time_that_their_module_reserves() {
         return;
     };
     let period = Duration::from_millis(100);
-    let mut reserving = plan(Dispatching::Static, Storage::Heap);
-    reserving.scheduling = Threads::Reserved(Reservation {
+    let mut reserving = plan(Dispatching::Static, QueueStorage::Heap);
+    reserving.scheduling = ModuleThreads::Reserved(Reservation {
         runtime: Duration::from_millis(2),
         deadline: period,
         period,
     });
     let (tell, told) = mpsc::channel();
-    let registry = Arc::new(Registry::default());
+    let registry = Arc::new(ThreadRegistry::default());
     reserving.listed = Some(Arc::clone(&registry));
-    let Threads::Reserved(asked) = reserving.scheduling else {
+    let ModuleThreads::Reserved(asked) = reserving.scheduling else {
         unreachable!("set above");
     };
-    let module = Module::start(reserving, move |_: Taken<()>| {
+    let module = DispatchingModule::start(reserving, move |_: Taken<()>| {
         let _ = tell.send(schedule::is_reserved());
     })
     .unwrap();
     module.dispatch((), Timing::default()).unwrap();
     assert_eq!(told.recv_timeout(SOON), Ok(true));
     let threads = registry.threads();
-    assert_eq!(threads[0].actual.scheduling, Scheduling::Reserved(asked));
-    assert_eq!(threads[0].configured.scheduling, Scheduling::Reserved(asked));
+    assert_eq!(threads[0].actual.scheduling, ThreadScheduling::Reserved(asked));
+    assert_eq!(threads[0].configured.scheduling, ThreadScheduling::Reserved(asked));
 }
 
 #[test]
 fn a_plan_that_cannot_be_kept_is_refused() {
-    let start = |plan| Module::start(plan, |_: Taken<()>| {});
-    let mut empty = plan(Dispatching::Static, Storage::Heap);
+    let start = |plan| DispatchingModule::start(plan, |_: Taken<()>| {});
+    let mut empty = plan(Dispatching::Static, QueueStorage::Heap);
     empty.capacity = 0;
-    assert!(matches!(start(empty), Err(StartError::Nothing)));
-    let mut greedy = plan(Dispatching::Static, Storage::Heap);
-    greedy.scheduling = Threads::Reserved(Reservation {
+    assert!(matches!(start(empty), Err(ModuleStartError::Nothing)));
+    let mut greedy = plan(Dispatching::Static, QueueStorage::Heap);
+    greedy.scheduling = ModuleThreads::Reserved(Reservation {
         runtime: Duration::from_millis(20),
         deadline: Duration::from_millis(10),
         period: Duration::from_millis(10),
     });
     let refused = start(greedy).unwrap_err();
-    assert!(matches!(refused, StartError::Reservation(_)));
+    assert!(matches!(refused, ModuleStartError::Reservation(_)));
     assert!(refused.to_string().contains("20ms"), "{refused}");
 }
 
 #[test]
 fn stopping_gives_back_what_waits_and_ends_the_threads() {
-    let held = held(plan(Dispatching::Deadline, Storage::List));
+    let held = held(plan(Dispatching::Deadline, QueueStorage::List));
     for number in 1..=3 {
         held.module.dispatch(number, at(SECOND * 60 * u64::from(number), 0, 0)).unwrap();
     }

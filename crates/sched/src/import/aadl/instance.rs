@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::parse::{Category, Component, Packages, Property, REFUSED, Subcomponent, is_read};
 use super::tokens::{Kind, Token};
 use super::{
-    DEEPEST, MOST_INSTANCES, Model, ModelError, Place, Processor, SchedulingProtocol, Thread,
+    DEEPEST, MOST_INSTANCES, Model, ModelError, Processor, SchedulingProtocol, TextPosition, Thread,
 };
 use crate::time::{LONGEST, Nanos};
 
@@ -29,7 +29,7 @@ struct Instance<'p> {
     /// Path as written.
     path: String,
     category: Category,
-    place: Place,
+    place: TextPosition,
     parent: Option<usize>,
     values: HashMap<&'p str, Value<'p>>,
 }
@@ -72,7 +72,7 @@ fn root<'p>(packages: &'p Packages<'p>) -> Result<&'p Component<'p>, ModelError>
             place: packages
                 .components
                 .first()
-                .map_or(Place { text: 0, line: 1, column: 1 }, |first| first.place),
+                .map_or(TextPosition { text: 0, line: 1, column: 1 }, |first| first.place),
             why: "there is no system implementation that is not a subcomponent of another".into(),
         }),
         [first, second, ..] => Err(ModelError {
@@ -171,7 +171,7 @@ impl<'p> Build<'p> {
     fn instance(
         &mut self,
         part: Option<&Subcomponent<'_>>,
-        place: Place,
+        place: TextPosition,
         parent: Option<usize>,
         category: Category,
         depth: usize,
@@ -276,7 +276,7 @@ impl<'p> Build<'p> {
     }
 
     /// Counts a property value and checks the limit.
-    fn count(&mut self, place: Place) -> Result<(), ModelError> {
+    fn count(&mut self, place: TextPosition) -> Result<(), ModelError> {
         self.values += 1;
         match self.values > MOST_VALUES {
             true => Err(ModelError {
@@ -300,7 +300,7 @@ impl<'p> Build<'p> {
         None
     }
 
-    fn model(&self, place: Place) -> Result<Model, ModelError> {
+    fn model(&self, place: TextPosition) -> Result<Model, ModelError> {
         let mut model = Model::default();
         let mut processors = HashMap::new();
         for instance in self.instances.iter().filter(|it| it.category == Category::Processor) {

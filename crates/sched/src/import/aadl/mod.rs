@@ -38,7 +38,7 @@ pub const DEEPEST: usize = 32;
 
 /// Position in one of the texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct TextPosition {
     /// Index of the text among the given ones, from 0.
     pub text: usize,
     /// Line, from 1.
@@ -52,7 +52,7 @@ pub struct Place {
 #[error("{}:{}: {why}", .place.line, .place.column)]
 pub struct ModelError {
     /// Position in the texts.
-    pub place: Place,
+    pub place: TextPosition,
     /// Sentence that names the construct.
     pub why: String,
 }
@@ -80,7 +80,7 @@ pub struct Processor {
     /// Path from the system down, joined by dots.
     pub path: String,
     /// Position of the processor's subcomponent.
-    pub place: Place,
+    pub place: TextPosition,
     /// `Scheduling_Protocol`; `None` if not specified.
     pub protocol: Option<SchedulingProtocol>,
     /// Longest `Thread_Swap_Execution_Time`, in ns; `None` if not specified.
@@ -93,7 +93,7 @@ pub struct Thread {
     /// Path from the system down, joined by dots.
     pub path: String,
     /// Position of the thread's subcomponent.
-    pub place: Place,
+    pub place: TextPosition,
     /// Shortest `Compute_Execution_Time`, in ns, rounded down.
     pub best_case: Nanos,
     /// Longest `Compute_Execution_Time`, in ns, rounded up.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::tokens::{Kind, Token};
-use super::{ModelError, Place};
+use super::{ModelError, TextPosition};
 
 /// Category of a component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) struct Property<'t> {
     pub(super) value: &'t [Token<'t>],
     /// Subcomponents to which the property applies; empty: the component itself.
     pub(super) to: Vec<Vec<String>>,
-    pub(super) place: Place,
+    pub(super) place: TextPosition,
 }
 
 /// Component within an implementation.
@@ -37,7 +37,7 @@ pub(super) struct Subcomponent<'t> {
     /// Package and name of the classifier, both in lower case.
     pub(super) classifier: Option<(String, String)>,
     pub(super) properties: Vec<Property<'t>>,
-    pub(super) place: Place,
+    pub(super) place: TextPosition,
 }
 
 /// Type or implementation.
@@ -53,7 +53,7 @@ pub(super) struct Component<'t> {
     pub(super) others: HashSet<String>,
     /// Properties that are read or refused.
     pub(super) properties: Vec<Property<'t>>,
-    pub(super) place: Place,
+    pub(super) place: TextPosition,
 }
 
 /// All declarations, by package and name in lower case.

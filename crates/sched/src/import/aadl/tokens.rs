@@ -1,6 +1,6 @@
 //! Tokens of AADL: words, numbers and signs.
 
-use super::{ModelError, Place};
+use super::{ModelError, TextPosition};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 pub(super) struct Token<'t> {
     pub(super) kind: Kind,
     pub(super) text: &'t str,
-    pub(super) place: Place,
+    pub(super) place: TextPosition,
 }
 
 impl Token<'_> {
@@ -53,7 +53,7 @@ pub(super) fn split(text: &str, at: usize, most: usize) -> Result<Vec<Token<'_>>
     let (mut line, mut column) = (1, 1);
     let mut rest = text;
     loop {
-        let place = Place { text: at, line, column };
+        let place = TextPosition { text: at, line, column };
         let refuse = |why: &str| ModelError { place, why: why.into() };
         let Some(first) = rest.chars().next() else {
             tokens.push(Token { kind: Kind::End, text: "", place });

@@ -1,7 +1,7 @@
 //! Bursts: every sequence of arrivals that obeys both rules is within the bounds, and the densest
 //! sequence reaches them.
 
-use oxorb_sched::analysis::{Outcome, analyse};
+use oxorb_sched::analysis::{DeadlineOutcome, analyse};
 use oxorb_sched::{Burst, DispatchModel, Dispatching, Task, TaskSet, overloads};
 use proptest::prelude::*;
 
@@ -109,7 +109,10 @@ proptest! {
             for (verdict, worst) in found.iter().zip(plain::worst(&jobs, many)) {
                 prop_assert!(verdict.response.is_none_or(|response| worst <= response), "{worst}: {}", verdict.explain(&set));
                 let deadline = tasks[verdict.task].deadline;
-                prop_assert!(verdict.outcome != Outcome::Meets || worst <= deadline, "{worst}: {}", verdict.explain(&set));
+                prop_assert!(
+                    verdict.outcome != DeadlineOutcome::Meets || worst <= deadline,
+                    "{worst}: {}", verdict.explain(&set)
+                );
             }
         }
     }

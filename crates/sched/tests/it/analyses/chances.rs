@@ -1,7 +1,7 @@
 //! Probability of a miss: the share of late jobs in a simulation exceeds the bound by no more than
 //! chance explains.
 
-use oxorb_sched::analysis::chance::{Distribution, miss};
+use oxorb_sched::analysis::chance::{ExecutionTimeDistribution, miss};
 use oxorb_sched::{DispatchModel, Dispatching, Task, TaskSet};
 use proptest::prelude::*;
 
@@ -85,10 +85,12 @@ proptest! {
         if !preempts {
             set.tasks.iter_mut().for_each(|task| task.band = 0);
         }
-        let times: Vec<Distribution> = tasks
+        let times: Vec<ExecutionTimeDistribution> = tasks
             .iter()
             .zip(&typical)
-            .map(|(task, &(time, percent))| Distribution::typical(time, percent as f64 / 100.0, task.wcet).unwrap())
+            .map(|(task, &(time, percent))| {
+                ExecutionTimeDistribution::typical(time, percent as f64 / 100.0, task.wcet).unwrap()
+            })
             .collect();
         for round in 0..2 {
             let phases: Vec<u64> = tasks
@@ -112,7 +114,10 @@ proptest! {
 #[test]
 fn a_bound_by_hand() {
     let set = TaskSet::fixed_priority([Task::periodic("a", 4, 10), Task::periodic("b", 3, 10)]);
-    let times = [Distribution::typical(1, 0.9, 4).unwrap(), Distribution::always(3)];
+    let times = [
+        ExecutionTimeDistribution::typical(1, 0.9, 4).unwrap(),
+        ExecutionTimeDistribution::always(3),
+    ];
     // Within 10, at most two jobs of a and one of b run. b is late only if both jobs of a are long:
     // 4 + 4 + 3 = 11, but 4 + 1 + 3 = 8.
     let chance = miss(&set, 1, &times).unwrap();

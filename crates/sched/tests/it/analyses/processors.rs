@@ -1,9 +1,9 @@
 //! Global fixed priority and global EDF: a proved deadline is never missed on processors that share
 //! a queue.
 
-use oxorb_sched::analysis::global::{self, GlobalUnfit, Policy, Test};
+use oxorb_sched::analysis::global::{self, GlobalPolicy, GlobalUnfit, Test};
 use oxorb_sched::analysis::partition::{Fit, partition};
-use oxorb_sched::analysis::{Outcome, Report};
+use oxorb_sched::analysis::{DeadlineOutcome, Report};
 use oxorb_sched::{DispatchModel, Dispatching, Task, TaskSet};
 use proptest::prelude::*;
 
@@ -22,17 +22,17 @@ proptest! {
         let tasks = plain::tasks(numbers, many, 5);
         for set in [TaskSet::fixed_priority(tasks.clone()), deadlines(&tasks)] {
             let report = global::analyse(&set, processors).unwrap();
-            if !report.verdicts.iter().any(|one| one.outcome == Outcome::Meets) {
+            if !report.verdicts.iter().any(|one| one.outcome == DeadlineOutcome::Meets) {
                 continue;
             }
             for _ in 0..4 {
                 let mut jobs = plain::sporadic(&tasks, numbers, 120, 5);
                 plain::run(&mut jobs, processors, Preemption::Full, 400, |job| match report.policy {
-                    Policy::FixedPriority => job.task as u64,
-                    Policy::Deadline => job.nominal + tasks[job.task].deadline,
+                    GlobalPolicy::FixedPriority => job.task as u64,
+                    GlobalPolicy::Deadline => job.nominal + tasks[job.task].deadline,
                 });
                 for (verdict, worst) in report.verdicts.iter().zip(plain::worst(&jobs, many)) {
-                    if verdict.outcome == Outcome::Meets {
+                    if verdict.outcome == DeadlineOutcome::Meets {
                         prop_assert!(worst <= tasks[verdict.task].deadline, "{:?}: {worst}", verdict);
                     }
                     if let Some(response) = verdict.response {
@@ -51,7 +51,7 @@ proptest! {
             let report = global::analyse(&set, 1).unwrap();
             let exact = oxorb_sched::analysis::analyse(&set);
             for (one, exact) in report.verdicts.iter().zip(&exact.verdicts) {
-                prop_assert!(one.outcome != Outcome::Meets || exact.outcome == Outcome::Meets);
+                prop_assert!(one.outcome != DeadlineOutcome::Meets || exact.outcome == DeadlineOutcome::Meets);
             }
         }
     }
@@ -91,7 +91,7 @@ fn light_tasks_make_a_heavy_one_late() {
         let tasks: Vec<Task> = light.chain([Task::periodic("heavy", 100, 101)]).collect();
         for set in [TaskSet::fixed_priority(tasks.clone()), deadlines(&tasks)] {
             let report = global::analyse(&set, processors).unwrap();
-            assert_eq!(report.verdicts.last().unwrap().outcome, Outcome::Unproven);
+            assert_eq!(report.verdicts.last().unwrap().outcome, DeadlineOutcome::Unproven);
         }
         let set = TaskSet::fixed_priority(tasks);
         let found = partition(&set, processors, Fit::First).unwrap();

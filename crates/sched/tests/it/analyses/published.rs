@@ -1,7 +1,7 @@
 //! Examples from papers and books, with the numbers printed there.
 
 use oxorb_sched::analysis::priorities::{optimal, ordered};
-use oxorb_sched::analysis::{Outcome, analyse};
+use oxorb_sched::analysis::{DeadlineOutcome, analyse};
 use oxorb_sched::{DispatchModel, Task, TaskSet};
 
 fn responses(set: &TaskSet) -> Vec<Option<u64>> {
@@ -65,8 +65,8 @@ fn the_refutation_of_the_can_analysis() {
     set.tasks.iter_mut().for_each(|task| task.band = 0);
     let found = analyse(&set).verdicts;
     assert_eq!(found[2].response, Some(3_500));
-    assert_eq!(found[2].outcome, Outcome::Misses);
+    assert_eq!(found[2].outcome, DeadlineOutcome::Misses);
     // A less urgent message blocks for 999, as it began at least one unit before.
     assert_eq!((found[0].response, found[1].response), (Some(1_999), Some(2_999)));
-    assert!(found[..2].iter().all(|verdict| verdict.outcome == Outcome::Meets));
+    assert!(found[..2].iter().all(|verdict| verdict.outcome == DeadlineOutcome::Meets));
 }

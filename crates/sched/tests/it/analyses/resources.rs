@@ -1,8 +1,8 @@
 //! Critical sections: no protocol lets a job wait longer than computed.
 
 use oxorb_sched::analysis::resources::{Kept, blocking};
-use oxorb_sched::analysis::{Outcome, analyse};
-use oxorb_sched::repository::{Characteristics, Protocol, Section};
+use oxorb_sched::analysis::{DeadlineOutcome, analyse};
+use oxorb_sched::repository::{Characteristics, LockingProtocol, Section};
 use oxorb_sched::{
     DispatchModel, Dispatching, OsPriorities, Repository, Schedule, Strategy, Task, TaskSet,
 };
@@ -24,7 +24,7 @@ struct Span {
 fn run(
     jobs: &mut [Job],
     spans: &[Span],
-    protocol: Protocol,
+    protocol: LockingProtocol,
     until: u64,
     rank: impl Fn(&Job) -> u64,
     level: impl Fn(usize) -> u64,
@@ -55,10 +55,12 @@ fn run(
         let held: Vec<(usize, usize)> =
             ready.iter().filter_map(|&at| Some((at, holds(&jobs[at])?))).collect();
         let chosen = match protocol {
-            Protocol::NonPreemptive => held.first().map(|(at, _)| *at).or(order.first().copied()),
+            LockingProtocol::NonPreemptive => {
+                held.first().map(|(at, _)| *at).or(order.first().copied())
+            }
             // With immediate ceilings and the stack resource policy, a job begins only if it is more urgent than the
             // ceilings of all resources that other jobs hold.
-            Protocol::Ceiling | Protocol::Stack => {
+            LockingProtocol::Ceiling | LockingProtocol::Stack => {
                 let may = order.iter().copied().find(|&at| {
                     let others = held.iter().filter(|(holder, _)| *holder != at);
                     let in_force = others.map(|(_, resource)| ceiling(*resource)).min();
@@ -69,7 +71,7 @@ fn run(
             }
             // The most urgent job runs. If it waits for a resource, the job at the end of the chain of holders runs
             // instead.
-            Protocol::Inheritance => order.first().map(|&first| {
+            LockingProtocol::Inheritance => order.first().map(|&first| {
                 let mut at = first;
                 while let Some(resource) = wants(&jobs[at]) {
                     match held.iter().find(|(holder, held)| *holder != at && *held == resource) {
@@ -125,7 +127,7 @@ proptest! {
     fn no_protocol_blocks_longer_than_computed(seed in any::<u64>(), many in 2..6usize, protocol in 0..4usize) {
         let numbers = &mut Numbers(seed);
         let (tasks, spans) = random(numbers, many);
-        let protocol = Protocol::ALL[protocol];
+        let protocol = LockingProtocol::ALL[protocol];
         let mut set = TaskSet::fixed_priority(tasks.clone());
         let waits = blocking(&set, &kept(&spans), protocol).unwrap();
         for (task, wait) in set.tasks.iter_mut().zip(waits) {
@@ -148,7 +150,7 @@ proptest! {
     fn stacks_and_queues_by_deadline(seed in any::<u64>(), many in 2..6usize, stack in any::<bool>()) {
         let numbers = &mut Numbers(seed);
         let (tasks, spans) = random(numbers, many);
-        let protocol = if stack { Protocol::Stack } else { Protocol::NonPreemptive };
+        let protocol = if stack { LockingProtocol::Stack } else { LockingProtocol::NonPreemptive };
         let mut set = TaskSet::dynamic(tasks.clone(), Dispatching::Deadline, DispatchModel::Urgency);
         let waits = blocking(&set, &kept(&spans), protocol).unwrap();
         for (task, wait) in set.tasks.iter_mut().zip(waits) {
@@ -165,7 +167,7 @@ proptest! {
             for (verdict, worst) in found.iter().zip(plain::worst(&jobs, many)) {
                 let deadline = tasks[verdict.task].deadline;
                 prop_assert!(
-                    verdict.outcome != Outcome::Meets || worst <= deadline,
+                    verdict.outcome != DeadlineOutcome::Meets || worst <= deadline,
                     "{protocol} {worst}: {} {spans:?}", verdict.explain(&set)
                 );
             }
@@ -184,10 +186,10 @@ fn the_example_of_buttazzo() {
         let used = row.iter().enumerate().filter(|(_, longest)| **longest > 0);
         kept.extend(used.map(|(resource, &longest)| Kept { task, resource, longest }));
     }
-    assert_eq!(blocking(&set, &kept, Protocol::Inheritance).unwrap(), [17, 14, 6, 0]);
-    assert_eq!(blocking(&set, &kept, Protocol::Ceiling).unwrap(), [9, 8, 6, 0]);
-    assert_eq!(blocking(&set, &kept, Protocol::Stack).unwrap(), [9, 8, 6, 0]);
-    assert_eq!(blocking(&set, &kept, Protocol::NonPreemptive).unwrap(), [9, 8, 6, 0]);
+    assert_eq!(blocking(&set, &kept, LockingProtocol::Inheritance).unwrap(), [17, 14, 6, 0]);
+    assert_eq!(blocking(&set, &kept, LockingProtocol::Ceiling).unwrap(), [9, 8, 6, 0]);
+    assert_eq!(blocking(&set, &kept, LockingProtocol::Stack).unwrap(), [9, 8, 6, 0]);
+    assert_eq!(blocking(&set, &kept, LockingProtocol::NonPreemptive).unwrap(), [9, 8, 6, 0]);
 }
 
 /// The critical sections of an operation also count for operations that call it two-way.

@@ -2,7 +2,7 @@
 //! represents the server.
 
 use oxorb_sched::analysis::servers::{Kind, Server};
-use oxorb_sched::analysis::{Outcome, analyse, analyse_one};
+use oxorb_sched::analysis::{DeadlineOutcome, analyse, analyse_one};
 use oxorb_sched::{DispatchModel, Dispatching, Task, TaskSet};
 use proptest::prelude::*;
 
@@ -108,7 +108,7 @@ proptest! {
         let own = analyse_one(&alone, place);
         let many_requests = numbers.between(1, 3) as usize;
         let said = requests(numbers, many_requests);
-        let longest = own.response.filter(|_| own.outcome == Outcome::Meets);
+        let longest = own.response.filter(|_| own.outcome == DeadlineOutcome::Meets);
         let longest = longest.and_then(|response| server.longest(response, &said));
         // The server is inserted at `place`, so later tasks have an index larger by one.
         let order = |task: usize| if task >= place { task + 1 } else { task };

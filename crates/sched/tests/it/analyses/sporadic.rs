@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use oxorb_sched::analysis::servers::{Kind, Server};
-use oxorb_sched::analysis::{Outcome, analyse};
+use oxorb_sched::analysis::{DeadlineOutcome, analyse};
 use oxorb_sched::{Burst, Task, TaskSet};
 use proptest::prelude::*;
 
@@ -127,7 +127,7 @@ proptest! {
         let found = analyse(&set).verdicts;
         let own = &found[place];
         let said = requests(numbers, &server);
-        let longest = own.response.filter(|_| own.outcome == Outcome::Meets);
+        let longest = own.response.filter(|_| own.outcome == DeadlineOutcome::Meets);
         let longest = longest.and_then(|response| server.longest(response, &said));
         let order = |task: usize| if task >= place { task + 1 } else { task };
         for _ in 0..5 {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use oxorb::components::{EventConsumerBase, Pushed, event_consumer_base};
-use oxorb::values::{Link, Value};
+use oxorb::values::{Value, ValueLink};
 use oxorb_component_tests::avionics::{self, Alarm, Tick, TickConsumerRef};
 use oxorb_event::delivery::{LanePlan, Plan, Qos, WhenFull};
 use oxorb_event::{ChannelOptions, ComponentEvents, ConsumerDispatch, EventChannel};
@@ -58,7 +58,7 @@ struct Held {
 }
 
 impl avionics::TickConsumer for Held {
-    fn push_tick(&self, tick: &Link<Tick>) -> oxorb::Result<()> {
+    fn push_tick(&self, tick: &ValueLink<Tick>) -> oxorb::Result<()> {
         let thread = std::thread::current().name().unwrap_or_default().to_owned();
         let told = (tick.get().unwrap().count, thread);
         self.told.lock().unwrap().send(told).unwrap();
@@ -71,7 +71,7 @@ impl avionics::TickConsumer for Held {
 impl EventConsumerBase for Held {
     fn push_event(
         &self,
-        _: &Link<oxorb::components::EventBase>,
+        _: &ValueLink<oxorb::components::EventBase>,
     ) -> Result<(), event_consumer_base::PushEventError> {
         Ok(())
     }

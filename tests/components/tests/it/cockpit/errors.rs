@@ -1,7 +1,7 @@
 //! Requests that the generic and the typed operations reject.
 
 use oxorb::components::{Cookie, event_consumer_base, events, navigation, receptacles};
-use oxorb::values::{Link, Value};
+use oxorb::values::{Value, ValueLink};
 use oxorb::{Interface, ObjectRef, SystemExceptionKind};
 use oxorb_component_tests::avionics::{Tick, display, gps};
 
@@ -26,7 +26,7 @@ fn unknown_names() {
     }
     let error = cockpit.display.connect("nothing", Some(&object)).unwrap_err();
     assert!(matches!(error, receptacles::ConnectError::InvalidName(_)));
-    let error = cockpit.display.disconnect("nothing", &Link::null()).unwrap_err();
+    let error = cockpit.display.disconnect("nothing", &ValueLink::null()).unwrap_err();
     assert!(matches!(error, receptacles::DisconnectError::InvalidName(_)));
     assert!(cockpit.display.get_connections("update").is_err());
     assert!(gps.get_consumer("location").is_err());
@@ -87,7 +87,7 @@ fn a_second_connection_of_a_simplex_port() {
 fn nothing_to_disconnect() {
     let scene = Scene::new();
     let cockpit = scene.cockpit();
-    let error = cockpit.display.disconnect("source", &Link::null()).unwrap_err();
+    let error = cockpit.display.disconnect("source", &ValueLink::null()).unwrap_err();
     assert!(matches!(error, receptacles::DisconnectError::NoConnection(_)));
     assert!(cockpit.display.disconnect_source().is_err());
     assert!(cockpit.gps.disconnect_ready().is_err());
@@ -95,7 +95,7 @@ fn nothing_to_disconnect() {
         cockpit.gps.disconnect_consumer("ready").unwrap_err(),
         events::DisconnectConsumerError::NoConnection(_)
     ));
-    let error = cockpit.display.disconnect("others", &Link::null()).unwrap_err();
+    let error = cockpit.display.disconnect("others", &ValueLink::null()).unwrap_err();
     assert!(matches!(error, receptacles::DisconnectError::CookieRequired(_)));
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::components::{EventConsumerBase, EventConsumerBaseRef, Pushed, event_consumer_base};
-use oxorb::values::{Link, Value};
+use oxorb::values::{Value, ValueLink};
 use oxorb::{Interface, SystemExceptionKind};
 use oxorb_component_tests::avionics::{self, Alarm, Tick, TickConsumerRef};
 
@@ -67,8 +67,8 @@ fn a_derived_event_reaches_its_sink_typed_and_untyped() {
     assert_eq!(wrong.expected_event_type, "IDL:Avionics/Alarm:1.0");
     let wrong = base.push_tick(&tick.into()).unwrap_err();
     assert_eq!(wrong.kind, SystemExceptionKind::BadParam);
-    assert!(any.push_event(&Link::null()).is_err());
-    let null = consumer.push_alarm(&Link::null()).unwrap_err();
+    assert!(any.push_event(&ValueLink::null()).is_err());
+    let null = consumer.push_alarm(&ValueLink::null()).unwrap_err();
     assert_eq!(null.kind, SystemExceptionKind::BadParam);
 }
 
@@ -97,7 +97,7 @@ fn sinks_take_events_while_the_component_is_active() {
 struct Slow(Arc<Mutex<()>>);
 
 impl avionics::TickConsumer for Slow {
-    fn push_tick(&self, _: &Link<Tick>) -> oxorb::Result<()> {
+    fn push_tick(&self, _: &ValueLink<Tick>) -> oxorb::Result<()> {
         let _free = self.0.lock();
         Ok(())
     }
@@ -106,7 +106,7 @@ impl avionics::TickConsumer for Slow {
 impl EventConsumerBase for Slow {
     fn push_event(
         &self,
-        _: &Link<oxorb::components::EventBase>,
+        _: &ValueLink<oxorb::components::EventBase>,
     ) -> Result<(), event_consumer_base::PushEventError> {
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb::components::{CcmExceptionReason, CcmHomeRef, InvalidKey};
-use oxorb::values::{Link, Value, Valuetype};
+use oxorb::values::{Value, ValueLink, Valuetype};
 use oxorb::{Interface, SystemExceptionKind};
 use oxorb_component_tests::avionics::{
     self, Channel, OutOfRange, StationRef, StationsRef, WideChannel, station, stations_explicit,
@@ -57,7 +57,7 @@ fn channel(site: &str, number: u16) -> Value<Channel> {
     Value::new(Channel { site, number })
 }
 
-fn key(site: &str, number: u16) -> Link<Channel> {
+fn key(site: &str, number: u16) -> ValueLink<Channel> {
     channel(site, number).into()
 }
 
@@ -147,7 +147,7 @@ fn keys_that_are_none() {
     let wide = WideChannel { base: Channel { site: "north".into(), number: 1 }, width: 5 };
     let wide = Value::new(wide).into();
     let long = key(&"n".repeat(2000), 1);
-    for wrong in [Link::null(), wide, long] {
+    for wrong in [ValueLink::null(), wide, long] {
         let refused = home.create(&wrong).unwrap_err();
         assert!(matches!(refused, stations_implicit::CreateError::InvalidKey(_)), "{refused}");
         let refused = home.find_by_primary_key(&wrong).unwrap_err();

@@ -1,7 +1,7 @@
 //! Ports, by their own operations and by name.
 
 use oxorb::components::{CcmObjectRef, EventConsumerBaseRef};
-use oxorb::values::Link;
+use oxorb::values::ValueLink;
 use oxorb::{Interface, ObjectRef};
 use oxorb_component_tests::avionics::{GpsRef, LeftRef, PositionRef, RightRef, TickConsumerRef};
 
@@ -43,7 +43,7 @@ fn a_simplex_receptacle_by_type_and_by_name() {
     let object: ObjectRef = location.unchecked_narrow();
     let cookie = cockpit.display.connect("source", Some(&object)).unwrap();
     assert!(cookie.is_null());
-    let gone = cockpit.display.disconnect("source", &Link::null()).unwrap();
+    let gone = cockpit.display.disconnect("source", &ValueLink::null()).unwrap();
     assert!(gone.unwrap().reference().is_equivalent(location.reference()));
 }
 
@@ -71,8 +71,8 @@ fn a_multiplex_receptacle_by_type_and_by_name() {
     let object: ObjectRef = location.unchecked_narrow();
     let first = cockpit.display.connect_others(Some(&location)).unwrap();
     let second = cockpit.display.connect("others", Some(&object)).unwrap();
-    let octets = |cookie: &Link<_>| -> Vec<u8> {
-        let cookie: Link<oxorb::components::Cookie> = cookie.clone();
+    let octets = |cookie: &ValueLink<_>| -> Vec<u8> {
+        let cookie: ValueLink<oxorb::components::Cookie> = cookie.clone();
         cookie.get().unwrap().cookie_value.to_vec()
     };
     assert_eq!(octets(&first).len(), 16);

@@ -12,8 +12,8 @@ use oxorb::deployment::idl::deployment::repository_manager as exceptions;
 use oxorb::deployment::idl::ox_deployment::RepositoryManagerRef;
 use oxorb::deployment::idl::ox_deployment::repository_manager::ReadArchiveError;
 use oxorb::deployment::{
-    Artifacts, ExecutionSettings, FetchSettings, FetchedArtifacts, NodeSettings,
-    REPOSITORY_MANAGER, Repository, RepositorySettings, artifact_location, read_archive,
+    Artifacts, ExecutionSettings, FetchSettings, FetchedArtifacts, NodeSettings, PackageRepository,
+    REPOSITORY_MANAGER, RepositorySettings, artifact_location, read_archive,
 };
 use oxorb::{Interface as _, Orb};
 use oxorb_deploy::Archive;
@@ -219,7 +219,7 @@ fn with_packages(
 ) -> (Scene, RepositoryManagerRef) {
     let mut repository = RepositorySettings::new(&folder.0);
     repository.urls = vec![from.parse().unwrap()];
-    let packages = Some(Arc::new(Repository::open(repository).unwrap()));
+    let packages = Some(Arc::new(PackageRepository::open(repository).unwrap()));
     let execution = ExecutionSettings { packages, ..execution_settings() };
     let scene = Scene::with(nodes, settings, execution);
     let repository = beside(&scene, REPOSITORY_MANAGER);

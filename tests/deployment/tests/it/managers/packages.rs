@@ -9,7 +9,7 @@ use oxorb::deployment::idl::deployment::{
     PackageConfiguration, RepositoryManagerRef, repository_manager as exceptions,
 };
 use oxorb::deployment::{
-    ExecutionSettings, NodeEvent, REPOSITORY_MANAGER, Repository, RepositorySettings,
+    ExecutionSettings, NodeEvent, PackageRepository, REPOSITORY_MANAGER, RepositorySettings,
 };
 use oxorb::minor;
 use oxorb_deploy::Archive;
@@ -49,7 +49,7 @@ impl Folder {
 
     /// Returns a scene whose execution manager keeps packages, and the reference of their manager.
     fn scene(&self) -> (Scene, RepositoryManagerRef) {
-        let repository = Repository::open(RepositorySettings {
+        let repository = PackageRepository::open(RepositorySettings {
             sources: Some(self.0.join("sources")),
             ..RepositorySettings::new(self.0.join("packages"))
         });

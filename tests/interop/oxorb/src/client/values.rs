@@ -1,7 +1,7 @@
 //! Checks of valuetypes: see `interop_values.idl`.
 
 use oxorb::cdr::{Decode, Encode};
-use oxorb::values::{Abstract, Link, Typed, Value, ValueBase, Valuetype};
+use oxorb::values::{Abstract, Typed, Value, ValueBase, ValueLink, Valuetype};
 use oxorb::{Any, Interface, Orb};
 use oxorb_interop::interop::SuiteRef;
 use oxorb_interop::interop_jacorb::{ExtrasRef, Secret};
@@ -33,7 +33,7 @@ pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb) -> Result {
 
 /// Returns two nodes, the second of which is in both slots of the first.
 fn diamond() -> Value<Node> {
-    let two: Link<Node> = Value::new(node(2, Link::null())).into();
+    let two: ValueLink<Node> = Value::new(node(2, ValueLink::null())).into();
     Value::new(Node { id: 1, next: two.clone(), other: two })
 }
 
@@ -45,8 +45,8 @@ fn is_diamond(one: &Value<Node>) -> Result {
 
 fn graphs(checks: &mut Checks, o: &Values) {
     checks.check("value_null", || {
-        holds(o.echo_node(&Link::null())?.is_null(), "null")?;
-        same("name", "null", &*o.name_of(&Link::null())?)
+        holds(o.echo_node(&ValueLink::null())?.is_null(), "null")?;
+        same("name", "null", &*o.name_of(&ValueLink::null())?)
     });
     checks.check("value_sharing", || is_diamond(&some(o.echo_node(&diamond().into())?.get())?));
     checks.check("value_cycle", || {
@@ -61,8 +61,9 @@ fn graphs(checks: &mut Checks, o: &Values) {
         holds(second.other.get() == Some(second.clone()), "the second again")
     });
     checks.check("value_list", || {
-        let list =
-            (0..100).rev().fold(Link::null(), |next, id| Link::from(Value::new(node(id, next))));
+        let list = (0..100)
+            .rev()
+            .fold(ValueLink::null(), |next, id| ValueLink::from(Value::new(node(id, next))));
         let mut at = o.echo_node(&list)?.get();
         let mut length = 0;
         while let Some(one) = at {
@@ -72,9 +73,9 @@ fn graphs(checks: &mut Checks, o: &Values) {
         same("length", &100, &length)
     });
     checks.check("value_in_two_parameters", || {
-        let shared: Link<Node> = Value::new(node(5, Link::null())).into();
-        let alone: Link<Node> = Value::new(node(6, Link::null())).into();
-        let (back, again) = o.echo_nodes(&[shared.clone(), alone, Link::null()], &shared)?;
+        let shared: ValueLink<Node> = Value::new(node(5, ValueLink::null())).into();
+        let alone: ValueLink<Node> = Value::new(node(6, ValueLink::null())).into();
+        let (back, again) = o.echo_nodes(&[shared.clone(), alone, ValueLink::null()], &shared)?;
         same("length", &3, &back.len())?;
         holds(back[0] == again, "the same node in the sequence and the parameter")?;
         same("id", &5, &some(again.get())?.id)?;
@@ -93,13 +94,13 @@ fn types(checks: &mut Checks, o: &Values) {
         .check("value_truncated_by_server", || same("name", "Base 7", &*o.name_of(&Far::value())?));
     checks.check("value_truncated_by_client", || same("name", "Base 7", &*name_of(&o.far()?)));
     checks.check("value_boxed", || {
-        let one: Link<Text> = Value::new(Text("shared".to_owned())).into();
-        let two: Link<Text> = Value::new(Text("other".to_owned())).into();
+        let one: ValueLink<Text> = Value::new(Text("shared".to_owned())).into();
+        let two: ValueLink<Text> = Value::new(Text("other".to_owned())).into();
         let (back, shared) = o.echo_text(&one, &one)?;
         same("text", "shared", &*some(back.get())?.0)?;
         holds(shared, "the same box")?;
         holds(!o.echo_text(&one, &two)?.1, "two boxes")?;
-        holds(o.echo_text(&Link::null(), &two)?.0.is_null(), "no box")
+        holds(o.echo_text(&ValueLink::null(), &two)?.0.is_null(), "no box")
     });
     checks.check("abstract_object", || {
         let page = o.page()?;
@@ -119,9 +120,9 @@ fn types(checks: &mut Checks, o: &Values) {
         }
     });
     checks.check("value_base", || {
-        let sent: Link<ValueBase> = known().into();
+        let sent: ValueLink<ValueBase> = known().into();
         let back = some(o.echo_value(&sent)?.get())?;
-        let back: Link<Base> = some(back.downcast::<Base>())?.into();
+        let back: ValueLink<Base> = some(back.downcast::<Base>())?.into();
         same("back", "Known 5 five", &*name_of(&back))
     });
 }
@@ -129,8 +130,8 @@ fn types(checks: &mut Checks, o: &Values) {
 /// Checks values as any parameter, and within other types.
 fn within(checks: &mut Checks, o: &Values) {
     checks.check("value_rotated", || {
-        let y: Link<Node> = Value::new(node(2, Link::null())).into();
-        let x: Link<Node> = Value::new(node(1, y.clone())).into();
+        let y: ValueLink<Node> = Value::new(node(2, ValueLink::null())).into();
+        let x: ValueLink<Node> = Value::new(node(1, y.clone())).into();
         let mut b = y;
         let (back, c) = o.rotate_node(&x, &mut b)?;
         let one = some(b.get())?;
@@ -139,7 +140,7 @@ fn within(checks: &mut Checks, o: &Values) {
             "nodes 2, 1, and the first again",
         )?;
         holds(one.next == c, "what 1 leads to, the same")?;
-        let mut base: Link<Base> = Value::new(Base { id: 6 }).into();
+        let mut base: ValueLink<Base> = Value::new(Base { id: 6 }).into();
         let (back, _) = o.rotate_base(&known().into(), &mut base)?;
         same("result", "Base 6", &*name_of(&back))?;
         same("inout", "Known 5 five", &*name_of(&base))
@@ -153,7 +154,7 @@ fn within(checks: &mut Checks, o: &Values) {
         holds(back == c, "the same value twice")
     });
     checks.check("value_in_struct", || {
-        let mut b = Tag { before: 2, held: Link::null(), after: 4 };
+        let mut b = Tag { before: 2, held: ValueLink::null(), after: 4 };
         let (back, _) = o.rotate_tag(&tag(1), &mut b)?;
         holds(back.held.is_null() && back.after == 4, "null")?;
         holds(is_tag(&b, 1), "node 1")
@@ -183,20 +184,21 @@ fn within(checks: &mut Checks, o: &Values) {
 
 fn in_anys(checks: &mut Checks, o: &Values, orb: &Orb) {
     checks.check("any_value", || {
-        let found = retyped(o, orb, Link::from(diamond()))?;
+        let found = retyped(o, orb, ValueLink::from(diamond()))?;
         is_diamond(&some(found.get())?)
     });
     checks.check("any_value_derived", || {
-        let back: Link<Base> = some(retyped::<Link<Known>>(o, orb, known().into())?.get())?.into();
+        let back: ValueLink<Base> =
+            some(retyped::<ValueLink<Known>>(o, orb, known().into())?.get())?.into();
         same("Known", "Known 5 five", &*name_of(&back))?;
-        let base: Link<Base> = known().into();
+        let base: ValueLink<Base> = known().into();
         same("Known as Base", "Known 5 five", &*name_of(&retyped(o, orb, base)?))
     });
     checks.check("any_value_boxed", || {
         same("text", "boxed", &*some(retyped(o, orb, boxed("boxed"))?.get())?.0)?;
-        let spot: Link<Spot> = Value::new(Spot(point(4))).into();
+        let spot: ValueLink<Spot> = Value::new(Spot(point(4))).into();
         same("struct", &point(4), &some(retyped(o, orb, spot)?.get())?.0)?;
-        let numbers: Link<Tally> = Value::new(Tally(vec![5])).into();
+        let numbers: ValueLink<Tally> = Value::new(Tally(vec![5])).into();
         same("numbers", &vec![5], &some(retyped(o, orb, numbers)?.get())?.0)
     });
     checks.check("any_value_whole", || {
@@ -209,7 +211,7 @@ fn in_anys(checks: &mut Checks, o: &Values, orb: &Orb) {
             Either::One(node) => same("in a union", &1, &some(node.get())?.id)?,
             other => fail(format!("expected a node, got {other:?}"))?,
         }
-        let shared: Link<Node> = Value::new(node(1, Link::null())).into();
+        let shared: ValueLink<Node> = Value::new(node(1, ValueLink::null())).into();
         let nodes = retyped(o, orb, vec![shared.clone(), shared])?;
         holds(nodes.len() == 2 && nodes[0] == nodes[1], "the same node twice")
     });
@@ -230,12 +232,12 @@ fn known() -> Value<Known> {
     Value::new(Known { base: Base { id: 5 }, name: "five".to_owned() })
 }
 
-fn boxed(text: &str) -> Link<Text> {
+fn boxed(text: &str) -> ValueLink<Text> {
     Value::new(Text(text.to_owned())).into()
 }
 
 fn tag(id: i32) -> Tag {
-    Tag { before: 1, held: Value::new(node(id, Link::null())).into(), after: -3 }
+    Tag { before: 1, held: Value::new(node(id, ValueLink::null())).into(), after: -3 }
 }
 
 fn is_tag(tag: &Tag, id: i32) -> bool {
@@ -243,13 +245,13 @@ fn is_tag(tag: &Tag, id: i32) -> bool {
 }
 
 fn one(id: i32) -> Either {
-    Either::One(Value::new(node(id, Link::null())).into())
+    Either::One(Value::new(node(id, ValueLink::null())).into())
 }
 
 /// Returns a value with words, or with a node instead.
-fn whole(words: Option<&str>) -> Link<Whole> {
-    let two: Link<Node> = Value::new(node(2, Link::null())).into();
-    let one: Link<Node> = Value::new(node(1, two.clone())).into();
+fn whole(words: Option<&str>) -> ValueLink<Whole> {
+    let two: ValueLink<Node> = Value::new(node(2, ValueLink::null())).into();
+    let one: ValueLink<Node> = Value::new(node(1, two.clone())).into();
     Value::new(Whole {
         small: 9,
         plain: record("whole", 2),
@@ -261,7 +263,7 @@ fn whole(words: Option<&str>) -> Link<Whole> {
             None => Either::One(one.clone()),
         },
         pair: Twins { both: [one.clone(), two.clone()] },
-        all: vec![two, Link::null(), one],
+        all: vec![two, ValueLink::null(), one],
         figures: Value::new(Tally(vec![5, 5])).into(),
         place: Value::new(Spot(point(4))).into(),
     })

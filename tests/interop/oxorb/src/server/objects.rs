@@ -237,8 +237,9 @@ impl interop_jacorb::Extras for JacorbExtras {
 
     fn echo_secret(
         &self,
-        it: &oxorb::values::Link<interop_jacorb::Secret>,
-    ) -> core::result::Result<oxorb::values::Link<interop_jacorb::Secret>, SystemException> {
+        it: &oxorb::values::ValueLink<interop_jacorb::Secret>,
+    ) -> core::result::Result<oxorb::values::ValueLink<interop_jacorb::Secret>, SystemException>
+    {
         Ok(it.clone())
     }
 }

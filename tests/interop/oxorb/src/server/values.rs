@@ -1,6 +1,6 @@
 //! Objects for `interop_values.idl`.
 
-use oxorb::values::{Abstract, Link, ValueBase, Valuetype};
+use oxorb::values::{Abstract, ValueBase, ValueLink, Valuetype};
 use oxorb::{Any, CompletionStatus, Orb, SystemException};
 use oxorb_interop::interop_values::*;
 use oxorb_interop::lanes;
@@ -34,23 +34,31 @@ impl Printable for OnePage {
 impl Page for OnePage {}
 
 impl Suite for Values {
-    fn echo_node(&self, it: &Link<Node>) -> Result<Link<Node>> {
+    fn echo_node(&self, it: &ValueLink<Node>) -> Result<ValueLink<Node>> {
         Ok(it.clone())
     }
 
-    fn echo_nodes(&self, all: &[Link<Node>], one: &Link<Node>) -> Result<(Nodes, Link<Node>)> {
+    fn echo_nodes(
+        &self,
+        all: &[ValueLink<Node>],
+        one: &ValueLink<Node>,
+    ) -> Result<(Nodes, ValueLink<Node>)> {
         Ok((all.to_vec(), one.clone()))
     }
 
-    fn echo_base(&self, it: &Link<Base>) -> Result<Link<Base>> {
+    fn echo_base(&self, it: &ValueLink<Base>) -> Result<ValueLink<Base>> {
         Ok(it.clone())
     }
 
-    fn name_of(&self, it: &Link<Base>) -> Result<String> {
+    fn name_of(&self, it: &ValueLink<Base>) -> Result<String> {
         Ok(name_of(it))
     }
 
-    fn echo_text(&self, a: &Link<Text>, b: &Link<Text>) -> Result<(Link<Text>, bool)> {
+    fn echo_text(
+        &self,
+        a: &ValueLink<Text>,
+        b: &ValueLink<Text>,
+    ) -> Result<(ValueLink<Text>, bool)> {
         Ok((a.clone(), a == b))
     }
 
@@ -73,20 +81,20 @@ impl Suite for Values {
         }
     }
 
-    fn echo_value(&self, it: &Link<ValueBase>) -> Result<Link<ValueBase>> {
+    fn echo_value(&self, it: &ValueLink<ValueBase>) -> Result<ValueLink<ValueBase>> {
         Ok(it.clone())
     }
 
     rotate_borrowed! {
-        rotate_node: Link<Node> => Link<Node>,
-        rotate_base: Link<Base> => Link<Base>,
-        rotate_whole: Link<Whole> => Link<Whole>,
+        rotate_node: ValueLink<Node> => ValueLink<Node>,
+        rotate_base: ValueLink<Base> => ValueLink<Base>,
+        rotate_whole: ValueLink<Whole> => ValueLink<Whole>,
         rotate_tag: Tag => Tag,
         rotate_either: Either => Either,
         rotate_printable: Abstract<PrintableRef> => Abstract<PrintableRef>,
     }
 
-    fn described(&self, it: &Link<Whole>) -> Result<String> {
+    fn described(&self, it: &ValueLink<Whole>) -> Result<String> {
         described(it).ok_or(SystemException::bad_param(0, CompletionStatus::No))
     }
 
@@ -94,14 +102,14 @@ impl Suite for Values {
         let fresh = fresh_as!(
             it,
             &*self.orb,
-            Link<Node>,
-            Link<Known>,
-            Link<Base>,
-            Link<Form>,
-            Link<Whole>,
-            Link<Text>,
-            Link<Tally>,
-            Link<Spot>,
+            ValueLink<Node>,
+            ValueLink<Known>,
+            ValueLink<Base>,
+            ValueLink<Form>,
+            ValueLink<Whole>,
+            ValueLink<Text>,
+            ValueLink<Tally>,
+            ValueLink<Spot>,
             Tag,
             Either,
             Nodes,
@@ -111,7 +119,7 @@ impl Suite for Values {
             .ok_or(SystemException::bad_param(0, CompletionStatus::No))
     }
 
-    fn far(&self) -> Result<Link<Base>> {
+    fn far(&self) -> Result<ValueLink<Base>> {
         Ok(Far::value())
     }
 }

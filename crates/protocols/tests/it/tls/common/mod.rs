@@ -63,7 +63,7 @@ impl Transport for Eager {
                 let accepted = acceptor.accept();
                 match &accepted {
                     Err(error) if error.kind() == io::ErrorKind::NotConnected => return,
-                    Err(error) if Refused::of(error).is_some() => continue,
+                    Err(error) if RefusedConnection::of(error).is_some() => continue,
                     _ => {}
                 }
                 if sender.send(accepted).is_err() {

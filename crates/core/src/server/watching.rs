@@ -154,8 +154,8 @@ pub(crate) enum NextLook {
     Silence,
 }
 
-/// Lets takeover threads read connections over which answers are awaited, if all threads of their lane run requests, one
-/// of them a long one. The calls may have been made while a thread of the lane still waited for input.
+/// Lets takeover threads read connections over which answers are awaited, if all threads of their lane run requests and
+/// one of these is long. The calls may have been made while a thread of the lane still waited for input.
 fn read_answers_of_busy_lanes(orb: &Orb, found: &Look) {
     let mut before: Option<Arc<Lane>> = None;
     for one in &found.long {

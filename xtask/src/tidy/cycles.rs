@@ -22,7 +22,7 @@ const BUDGETS: [(&str, usize); 10] = [
     ("crates/poa/src/", 17),
     ("crates/rtscheduling/src/", 5),
     ("crates/transport/src/", 7),
-    ("xtask/src/", 12),
+    ("xtask/src/", 13),
 ];
 
 /// Maximum number of files of a cycle in other crates.

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
     /// Address of the application; default: a port of this machine, passed to the application in OXORB_LISTENENDPOINTS
-    #[arg(long = "at", visible_alias = "server", value_name = "URL")]
+    #[arg(long, value_name = "URL")]
     server: Option<String>,
     /// Duration of the measurement in seconds
     #[arg(short, long, value_name = "S", default_value_t = 10.0)]
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args) -> Done {
         (None, false) => format!("corbaloc::127.0.0.1:{}", free_port()?),
         (None, true) => {
             return Err(because(
-                "no application is specified. Append its command after --, or name a running one with --at",
+                "no application is specified. Append its command after --, or name a running one with --server",
             ));
         }
     };

@@ -144,14 +144,14 @@ pub(crate) enum Command {
         after_help = "The application can be any OxORB server; it enforces the schedule and measures processor time \
         while it runs. Clients must call it during the measurement. Calls between its operations are detected, too.\n\n\
         Examples:\n  oxorb sched calibrate tasks.toml --seconds 30 --out tasks.toml -- ./server --quiet\n  \
-        oxorb sched calibrate tasks.toml --at corbaloc::radar:5000"
+        oxorb sched calibrate tasks.toml --server corbaloc::radar:5000"
     )]
     Calibrate(calibrate::Args),
     /// Watch a server: proved and measured times of every operation
     #[command(
         after_help = "The server must measure: set measure = true in [schedule] of its configuration file, or call \
-        RunTimeScheduler::measure.\n\nExamples:\n  oxorb sched watch tasks.toml --at corbaloc::radar:5000\n  \
-        oxorb sched watch tasks.toml --at corbaloc::radar:5000 --count 1 --format json"
+        RunTimeScheduler::measure.\n\nExamples:\n  oxorb sched watch tasks.toml --server corbaloc::radar:5000\n  \
+        oxorb sched watch tasks.toml --server corbaloc::radar:5000 --count 1 --format json"
     )]
     Watch(watch::Args),
 }

@@ -19,7 +19,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
     /// Address of the server that measures: corbaloc::HOST:PORT, or any reference to its OxorbMeasurements object
-    #[arg(long = "at", visible_alias = "server", value_name = "URL")]
+    #[arg(long, value_name = "URL")]
     server: String,
     /// Seconds between two reports
     #[arg(long, value_name = "S", default_value_t = 1.0)]

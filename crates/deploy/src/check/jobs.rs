@@ -26,6 +26,8 @@ pub(super) struct Job<'p> {
     pub(super) parent: Option<usize>,
     /// Whether the parent waits for this job.
     pub(super) is_call: bool,
+    /// Whether the job may begin before its parent ends: a call that is analysed as a part of the parent triggers it.
+    pub(super) is_early: bool,
     /// Execution time, including calls that run as a part of the job.
     pub(super) wcet: Nanos,
     /// Period of the time-released work.
@@ -85,8 +87,8 @@ enum How {
     Call,
     /// The triggering job waits for the triggered one after its own work.
     Push,
-    /// The triggering job does not wait.
-    HandOver,
+    /// The triggering job does not wait. It may continue if it is a part of its caller (`is_part`).
+    HandOver { is_part: bool },
 }
 
 /// Origin of a new job.
@@ -95,6 +97,7 @@ struct Origin {
     from: usize,
     parent: usize,
     is_call: bool,
+    is_early: bool,
 }
 
 struct Maker<'p> {
@@ -339,6 +342,7 @@ impl<'p> Maker<'p> {
                     from: origin.map(|origin| origin.from),
                     parent: origin.map(|origin| origin.parent),
                     is_call: origin.is_some_and(|origin| origin.is_call),
+                    is_early: origin.is_some_and(|origin| origin.is_early),
                     wcet: work.wcet.0,
                     period,
                     deadline,
@@ -357,24 +361,18 @@ impl<'p> Maker<'p> {
                 this
             }
         };
-        self.follow(at, instance, work, this, period);
+        self.follow(at, work, this, part_of.is_some(), period);
         Some(this)
     }
 
-    fn follow(
-        &mut self,
-        at: usize,
-        instance: &'p Instance,
-        work: &'p Work,
-        this: usize,
-        period: Nanos,
-    ) {
+    fn follow(&mut self, at: usize, work: &'p Work, this: usize, is_part: bool, period: Nanos) {
+        let instance = &self.plan.instance[at];
         let attachment = self.lookup.attachment(&instance.name);
         let events = attachment.and_then(|attachment| attachment.events);
         for &(port, is_event) in &*self.used(at, instance, work) {
             let how = match (is_event, events) {
                 (false, _) => How::Call,
-                (true, Some(Events::Channel)) => How::HandOver,
+                (true, Some(Events::Channel)) => How::HandOver { is_part },
                 (true, Some(Events::Direct) | None) => How::Push,
             };
             for (connection, to) in self.leads.get(&(at, port)).cloned().unwrap_or_default() {
@@ -491,8 +489,9 @@ impl<'p> Maker<'p> {
         }
         let delay = said.filter(|_| crosses).map_or(0, |timing| timing.delay.0);
         self.path.push(to);
+        let is_early = how == How::HandOver { is_part: true };
         let make = |maker: &mut Self, parent: usize, is_call: bool, delay: Nanos| {
-            let origin = Some(Origin { from, parent, is_call });
+            let origin = Some(Origin { from, parent, is_call, is_early });
             maker.job(to.0, attachment, work, origin, period, delay)
         };
         let job = match how {
@@ -511,7 +510,7 @@ impl<'p> Maker<'p> {
                 self.returning = self.returning.saturating_add(delay);
                 job
             }
-            How::HandOver => {
+            How::HandOver { .. } => {
                 let known = (self.last, self.calls, self.returning);
                 (self.calls, self.returning) = (0, 0);
                 let job = make(self, from, false, delay);

@@ -175,15 +175,18 @@ impl Segment {
         let mut parts = vec![at];
         is_part[at] = true;
         let mut above = all[at].parent;
-        let (mut top, mut is_here) = (at, true);
+        let (mut step, mut top, mut is_here) = (at, at, true);
         while let Some(parent) = above {
-            is_here = is_here && all[parent].node == node;
+            // A message from another node takes time in which the node does other work: the sender of two direct pushes
+            // gets the first one's reply before it sends the second.
+            is_here = is_here && all[parent].node == node && all[step].delay == 0;
             if is_here {
                 parts.push(parent);
                 is_part[parent] = true;
                 top = parent;
             }
             before[parent] = true;
+            step = parent;
             above = all[parent].parent;
         }
         let (mut elsewhere, mut next) = (Vec::new(), 0);
@@ -203,7 +206,8 @@ impl Segment {
             next += 1;
         }
         let mut later = Vec::new();
-        for &child in shape.children[at].iter().filter(|&&child| !all[child].is_call) {
+        let follows = |&&child: &&usize| !all[child].is_call && !all[child].is_early;
+        for &child in shape.children[at].iter().filter(follows) {
             shape.below(child, &mut later);
         }
         let mut is_later = vec![false; all.len()];

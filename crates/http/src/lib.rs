@@ -11,6 +11,7 @@
 //! assert_eq!(head.body(&mut octets, 1024)?, b"hello");
 //! # Ok::<(), oxorb_http::AnswerError>(())
 //! ```
+#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::io::{self, BufRead, Read};

@@ -7,10 +7,9 @@ use oxorb::admission::Admission as Served;
 use oxorb::values::Printable;
 use oxorb::{Orb, SystemExceptionKind};
 use oxorb_sched::time::{Nanos, Show};
-use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy, Task};
+use oxorb_sched::{DispatchModel, OsPriorities, Repository, Schedule, Strategy, Task};
 use serde_json::{Value, json};
 
-use super::load::Loaded;
 use idl::{AdmissionAnswer, AdmissionRequest, AdmissionVerdict};
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
@@ -91,26 +90,19 @@ pub(super) fn admit(args: &AdmitArgs) -> Done {
     ask(&Server::new(&args.at.server)?, &[request], args.at.format)
 }
 
-/// Admits operations to a server, all or none.
-pub(super) fn admit_all(files: &Loaded, server: &str, format: Format) -> Done {
-    if let Some((name, place)) = files.extra.servers.first().map(|said| &said.name) {
-        return Err(because(format!(
-            "{place}: {name}: {NOT_TRANSFERRED} servers and their requests"
-        )));
-    }
-    let costs = [files.asked.dispatch, files.asked.switch];
-    if costs.into_iter().flatten().any(|time| time > 0) {
-        return Err(because(format!(
-            "[schedule]: {NOT_TRANSFERRED} the times of dispatching and of context switches; add them to each wcet"
-        )));
-    }
+/// Admits operations to a server, all or none. `place` returns where an operation was declared.
+pub(super) fn admit_all<'p>(
+    operations: &Repository,
+    place: impl Fn(&str) -> Option<&'p str>,
+    server: &str,
+    format: Format,
+) -> Done {
     let priorities = OsPriorities::range(1, 99)?;
     let (rms, urgency) = (Strategy::RMS, DispatchModel::Urgency);
-    let schedule = Schedule::compute(&files.repository, &rms, &urgency, &priorities)?;
+    let schedule = Schedule::compute(operations, &rms, &urgency, &priorities)?;
     for task in &schedule.tasks.tasks {
         if let Some(what) = not_transferred(task) {
-            let place =
-                files.place(&task.name).map(|place| format!("{place}: ")).unwrap_or_default();
+            let place = place(&task.name).map(|place| format!("{place}: ")).unwrap_or_default();
             return Err(because(format!("{place}{}: {NOT_TRANSFERRED} {what}", task.name)));
         }
     }
@@ -127,7 +119,7 @@ pub(super) fn admit_all(files: &Loaded, server: &str, format: Format) -> Done {
 }
 
 /// Beginning of a message about a property that requests for admission do not have.
-const NOT_TRANSFERRED: &str =
+pub(super) const NOT_TRANSFERRED: &str =
     "a server admits operations by wcet, period and deadline, so a guarantee would ignore";
 
 /// Returns the property of a task that makes its response longer, and that a request for admission does not have.

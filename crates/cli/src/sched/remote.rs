@@ -12,7 +12,7 @@ use oxorb_sched::time::Show;
 use oxorb_scheduler::{INITIAL_NAME, Remote};
 use serde_json::{Value, json};
 
-use super::admission;
+use super::admission::{self, NOT_TRANSFERRED};
 use super::how::range;
 use super::load::{self, Loaded, is_wrong};
 use oxorb_terminal::orb::with_args;
@@ -94,6 +94,22 @@ pub(crate) struct LoadArgs {
     format: Format,
 }
 
+/// Refuses files with tables that requests for admission do not have.
+fn refuse_servers_and_costs(files: &Loaded) -> Done {
+    if let Some((name, place)) = files.extra.servers.first().map(|said| &said.name) {
+        return Err(because(format!(
+            "{place}: {name}: {NOT_TRANSFERRED} servers and their requests"
+        )));
+    }
+    let costs = [files.asked.dispatch, files.asked.switch];
+    if costs.into_iter().flatten().any(|time| time > 0) {
+        return Err(because(format!(
+            "[schedule]: {NOT_TRANSFERRED} the times of dispatching and of context switches; add them to each wcet"
+        )));
+    }
+    Ok(())
+}
+
 pub(super) fn load(args: &LoadArgs) -> Done {
     let files = load::load(&args.files, &args.include)?;
     let files = match &args.node {
@@ -102,7 +118,9 @@ pub(super) fn load(args: &LoadArgs) -> Done {
     };
     files.on_one_processor()?;
     if let Some(server) = &args.server {
-        return admission::admit_all(&files, server, args.format);
+        refuse_servers_and_costs(&files)?;
+        let place = |name: &str| files.place(name);
+        return admission::admit_all(&files.repository, place, server, args.format);
     }
     let (_orb, remote) = args.at.connect()?;
     let loaded = remote.load(&files.repository)?;

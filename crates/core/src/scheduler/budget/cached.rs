@@ -1,6 +1,5 @@
 //! Accounts of operations of objects that a thread has found in the ledger before.
 
-use std::cell::Cell;
 use std::hint::cold_path;
 use std::rc::Rc;
 
@@ -14,11 +13,7 @@ const KEY: usize = 64;
 const NAME: usize = 48;
 
 /// Cache of a thread.
-pub(super) struct Seen {
-    entries: [Option<One>; SEEN],
-    /// Index of the entry that was found last.
-    last: Cell<usize>,
-}
+pub(super) type Seen = [Option<One>; SEEN];
 
 /// Cached operation of an object, with its accounts.
 pub(super) struct One {
@@ -97,10 +92,8 @@ pub(super) fn remember(
 ) {
     let place = place(ends(key), middle(key), ends(operation));
     if let Some((key, operation)) = Text::of(key).zip(Text::of(operation)) {
-        let seen = seen.get_or_insert_with(|| {
-            Box::new(Seen { entries: [const { None }; SEEN], last: Cell::new(0) })
-        });
-        seen.entries[place] = Some(One { epoch, key, operation, bundle: Rc::clone(bundle) });
+        let seen = seen.get_or_insert_with(|| Box::new([const { None }; SEEN]));
+        seen[place] = Some(One { epoch, key, operation, bundle: Rc::clone(bundle) });
     }
 }
 
@@ -113,19 +106,12 @@ pub(super) fn known<'s>(
     operation: &[u8],
 ) -> Option<&'s Rc<Bundle>> {
     let (of_key, of_operation) = (ends(key), ends(operation));
-    let is = |one: &One| {
-        one.epoch == epoch && one.key.is(key, of_key) && one.operation.is(operation, of_operation)
-    };
-    // A thread often serves requests for one operation of one object in succession.
-    if let Some(one) = &seen.entries[seen.last.get() % SEEN]
-        && is(one)
-    {
-        return Some(&one.bundle);
-    }
-    let place = place(of_key, middle(key), of_operation);
-    match &seen.entries[place] {
-        Some(one) if is(one) => {
-            seen.last.set(place);
+    match &seen[place(of_key, middle(key), of_operation)] {
+        Some(one)
+            if one.epoch == epoch
+                && one.key.is(key, of_key)
+                && one.operation.is(operation, of_operation) =>
+        {
             Some(&one.bundle)
         }
         _ => {
@@ -149,23 +135,6 @@ fn place(key: Ends, middle: Ends, operation: Ends) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_entry_is_found_whichever_was_found_before() {
-        let bundles = [(); 3].map(|()| Rc::new(Bundle::of([const { None }; 3])));
-        let keys: [&[u8]; 3] = [b"radar", b"lamp", b"OX1aincarnation.oo......"];
-        let mut seen = None;
-        for (key, bundle) in keys.iter().zip(&bundles) {
-            remember(&mut seen, 7, key, b"sweep", bundle);
-        }
-        let seen = seen.unwrap();
-        for at in [0, 1, 1, 2, 0, 0, 2, 1, 0] {
-            let found = known(&seen, 7, keys[at], b"sweep").unwrap();
-            assert!(Rc::ptr_eq(found, &bundles[at]), "key {at}");
-            assert!(known(&seen, 8, keys[at], b"sweep").is_none(), "the rules have changed");
-            assert!(known(&seen, 7, keys[at], b"sweeps").is_none());
-        }
-    }
 
     #[test]
     fn texts_that_differ_in_one_octet_are_different() {

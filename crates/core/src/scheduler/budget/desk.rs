@@ -123,13 +123,7 @@ impl Desk {
         if limited == 0 {
             return true;
         }
-        let now = clock::monotonic_nanoseconds();
-        let taken = match bundle.and_then(Bundle::only_rated) {
-            // If a single account limits the rate, nothing has to be given back to another one.
-            Some(account) if client.limits() & RATE == 0 => account.take_request(now),
-            _ => take_requests(client, bundle, now),
-        };
-        if !taken {
+        if !take_requests(client, bundle, clock::monotonic_nanoseconds()) {
             cold_path();
             return false;
         }
@@ -571,33 +565,6 @@ mod tests {
         let other = BudgetedRequest { describe: &describe_other, ..sweep(b"lamp") };
         drop(desk.begin(&ledger, &client, &other));
         assert_eq!(desk.take_pause(), 0);
-    }
-
-    #[test]
-    fn a_single_rate_among_several_budgets_is_taken_alone() {
-        let hour = Duration::from_secs(3600);
-        let one = Budget::default().requests(1, 2);
-        let rules = [(sensors(), one), (BudgetOf::Object("radar".into()), Budget::default())];
-        let (ledger, threads) = ledger(&rules);
-        let client = client(&ledger, 1);
-        let desk = Desk::default();
-        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
-        let begin_within = || desk.begin_within(&ledger, &client, b"radar", "sweep");
-        // A rate refills while a stalled machine does not run this test.
-        let until_refused = || (0..1_000).take_while(|_| begin_within()).count() as u64;
-        let first = until_refused();
-        assert!((1..1_000).contains(&first), "{first} within the rate of the POA");
-        assert_eq!(client.counts.served.load(Relaxed), 1 + first);
-        // The client's rate is the only one now, and the use of the POA is counted nevertheless.
-        assert!(ledger.set(sensors(), Budget::default(), &threads));
-        assert!(ledger.set(BudgetOf::EachClient, one, &threads));
-        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
-        let second = until_refused();
-        assert!((1..1_000).contains(&second), "{second} within the rate of the client");
-        let served: Vec<u64> = ledger.report().iter().map(|used| used.served).collect();
-        assert_eq!(served, [2 + first + second; 3], "of the object, the POA and the client");
-        assert!(ledger.set(sensors(), Budget::default().time(hour, hour), &threads));
-        assert!(!begin_within(), "the processor time is counted");
     }
 
     #[test]

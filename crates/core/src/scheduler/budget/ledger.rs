@@ -69,15 +69,12 @@ struct Shown {
 pub(super) struct Bundle {
     /// Accounts of the operation, of the object and of the POA, in this order. The absent ones come last.
     pub(super) accounts: [Option<Arc<Account>>; 3],
-    /// Numbers of the accounts, two in each word, and [`NO_ACCOUNT`] for an absent one. The lower half of the first
-    /// word is 0; the number of a client's account belongs there.
-    pub(super) numbers: [u64; 2],
+    /// Numbers of the accounts; [`NO_ACCOUNT`] for an absent one.
+    pub(super) numbers: [u32; 3],
     /// Bit set of the limits of all accounts.
     pub(super) limits: u8,
     /// Number of accounts that limit the rate of requests.
     pub(super) rates: u8,
-    /// Index of the account that limits the rate of requests; meaningless unless exactly one does.
-    rated: u8,
     /// Longest processor time of one request, in nanoseconds: the least of all accounts.
     pub(super) longest: u64,
 }
@@ -86,29 +83,15 @@ impl Bundle {
     /// Returns the bundle of these accounts, the absent ones of which come last.
     pub(super) fn of(accounts: [Option<Arc<Account>>; 3]) -> Bundle {
         let mut numbers = [NO_ACCOUNT; 3];
-        let (mut limits, mut rates, mut rated, mut longest) = (0, 0, 0, u64::MAX);
-        for ((account, number), at) in accounts.iter().flatten().zip(&mut numbers).zip(0..) {
+        let (mut limits, mut rates, mut longest) = (0, 0, u64::MAX);
+        for (account, number) in accounts.iter().flatten().zip(&mut numbers) {
             let limited = account.limits();
             *number = account.id;
             limits |= limited;
-            if limited & RATE != 0 {
-                rates += 1;
-                rated = at;
-            }
+            rates += u8::from(limited & RATE != 0);
             longest = longest.min(account.longest());
         }
-        let [first, second, third] = numbers.map(u64::from);
-        let numbers = [first << 32, second | third << 32];
-        Bundle { accounts, numbers, limits, rates, rated, longest }
-    }
-
-    /// Returns the account that limits the rate of requests, if exactly one does.
-    #[inline(always)]
-    pub(super) fn only_rated(&self) -> Option<&Arc<Account>> {
-        match self.rates {
-            1 => self.accounts.get(usize::from(self.rated))?.as_ref(),
-            _ => None,
-        }
+        Bundle { accounts, numbers, limits, rates, longest }
     }
 
     /// Returns the accounts that are present.
@@ -117,9 +100,6 @@ impl Bundle {
         self.accounts.iter().map_while(Option::as_ref)
     }
 }
-
-/// [`Bundle::numbers`] of a request that has only its client's account.
-pub(super) const NO_ACCOUNTS: [u64; 2] = [(NO_ACCOUNT as u64) << 32, u64::MAX];
 
 /// Maximum number of rules.
 pub(super) const MOST_RULES: usize = 4096;

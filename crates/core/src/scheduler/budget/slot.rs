@@ -14,10 +14,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::account::Account;
-use super::ledger::{Bundle, NO_ACCOUNTS};
+use super::account::{Account, NO_ACCOUNT};
+use super::ledger::Bundle;
 use crate::threads::lock::Mutex;
-use crate::threads::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::threads::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::threads::sync::thread;
 
 const IDLE: u64 = 0;
@@ -43,8 +43,8 @@ pub(crate) struct BudgetSlot {
     longest: AtomicU64,
     /// Whether the overrun was reported to the application.
     told: AtomicBool,
-    /// Numbers of the accounts, two in each word.
-    numbers: [AtomicU64; 2],
+    /// Numbers of the accounts; [`NO_ACCOUNT`] for an absent one.
+    numbers: [AtomicU32; 4],
     /// Accounts of the request. The thread replaces them between requests if the next request has other accounts.
     accounts: Mutex<[Option<Arc<Account>>; 4]>,
 }
@@ -65,7 +65,7 @@ impl BudgetSlot {
             began: AtomicU64::new(0),
             longest: AtomicU64::new(u64::MAX),
             told: AtomicBool::new(false),
-            numbers: std::array::from_fn(|_| AtomicU64::new(u64::MAX)),
+            numbers: std::array::from_fn(|_| AtomicU32::new(NO_ACCOUNT)),
             accounts: Mutex::default(),
         }
     }
@@ -100,9 +100,13 @@ impl BudgetSlot {
     /// Reports whether the accounts are those of the thread's request before.
     #[inline(always)]
     fn knows(&self, client: &Account, bundle: Option<&Bundle>) -> bool {
-        let [first, second] = numbers(client, bundle);
-        let is = |known: &AtomicU64, number: u64| known.load(Ordering::Relaxed) == number;
-        is(&self.numbers[0], first) && is(&self.numbers[1], second)
+        let numbers = bundle.map_or([NO_ACCOUNT; 3], |bundle| bundle.numbers);
+        let is = |known: &AtomicU32, number: u32| known.load(Ordering::Relaxed) == number;
+        let [of_client, first, second, third] = &self.numbers;
+        is(of_client, client.id)
+            && is(first, numbers[0])
+            && is(second, numbers[1])
+            && is(third, numbers[2])
     }
 
     #[cold]
@@ -113,7 +117,8 @@ impl BudgetSlot {
         for (place, account) in accounts[1..].iter_mut().zip(others) {
             *place = Some(Arc::clone(account));
         }
-        for (known, number) in self.numbers.iter().zip(numbers(client, bundle)) {
+        for (known, account) in self.numbers.iter().zip(&accounts) {
+            let number = account.as_ref().map_or(NO_ACCOUNT, |account| account.id);
             known.store(number, Ordering::Relaxed);
         }
         *self.accounts.lock() = accounts;
@@ -168,13 +173,6 @@ impl BudgetSlot {
         self.word.compare_exchange(word, watched, set, get).ok()?;
         Some(Looked { slot: self, demoted })
     }
-}
-
-/// Returns the numbers of a request's accounts, two in each word: those of its client and of `bundle`.
-#[inline(always)]
-fn numbers(client: &Account, bundle: Option<&Bundle>) -> [u64; 2] {
-    let [first, second] = bundle.map_or(NO_ACCOUNTS, |bundle| bundle.numbers);
-    [first | u64::from(client.id), second]
 }
 
 /// Result of a request that has ended.

@@ -223,6 +223,14 @@ impl<const PIECE: usize> Stream<PIECE> {
     }
 }
 
+impl<const PIECE: usize> Drop for Stream<PIECE> {
+    /// Ends the connection now. To close the descriptor is not enough: a child that this process is starting has a copy
+    /// of it until it executes its program, and the peer would see the end only then.
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 /// Copies up to `most` octets of the slices into a piece, and returns its numbers of slices and
 /// octets.
 fn cut<'s>(

@@ -1,5 +1,6 @@
 //! Tests that never hang.
 
+use std::io::{self, Write as _};
 use std::process;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -26,7 +27,10 @@ pub fn watchdog(limit: Duration) -> Watchdog {
             if !is_over(began, limit) {
                 continue;
             }
-            eprintln!("test {name} still runs after {limit:?}: giving up on the whole process");
+            // Not `eprintln`, whose text a test's runner keeps until the test has ended.
+            let text =
+                format!("test {name} still runs after {limit:?}: giving up on the whole process\n");
+            let _ = io::stderr().write_all(text.as_bytes());
             process::abort();
         }
     });

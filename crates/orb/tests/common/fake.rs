@@ -4,10 +4,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
 
 use oxorb::transport::{Acceptor, Address, Link};
 use oxorb::{ObjectRef, Orb};
@@ -224,7 +225,8 @@ fn look(frame: &Frame<'_>) -> Received {
     }
 }
 
-/// Runs `caller` against a server that executes `script`.
+/// Runs `caller` against a server that executes `script`. Panics if the script still waits for a client long after the
+/// caller has returned.
 pub(crate) fn played<R: Send>(
     script: impl FnOnce(&FakeServer) + Send,
     caller: impl FnOnce(&FakeServer) -> R,
@@ -232,10 +234,26 @@ pub(crate) fn played<R: Send>(
     let server = FakeServer::start();
     thread::scope(|scope| {
         let playing = scope.spawn(|| script(&server));
-        let result = caller(&server);
-        playing.join().unwrap();
+        let result = panic::catch_unwind(AssertUnwindSafe(|| caller(&server)));
+        let patience = if result.is_ok() { LONG / 2 } else { Duration::ZERO };
+        if !has_ended(&playing, patience) {
+            // Ends the wait of `accept`, with an error.
+            server.acceptor.close();
+        }
+        let script = playing.join();
+        let result = result.unwrap_or_else(|panicked| panic::resume_unwind(panicked));
+        script.unwrap();
         result
     })
+}
+
+/// Waits until a thread has ended, or for a time; returns whether it has.
+fn has_ended(thread: &ScopedJoinHandle<'_, ()>, limit: Duration) -> bool {
+    let began = Instant::now();
+    while !thread.is_finished() && began.elapsed() < limit {
+        thread::sleep(Duration::from_millis(1));
+    }
+    thread.is_finished()
 }
 
 /// Returns an IOR of an object at `address`.

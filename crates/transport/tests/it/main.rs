@@ -3,6 +3,7 @@
 mod conformance;
 mod signals;
 mod steady_path;
+mod stream;
 
 use oxorb_testkit::alloc::CountingAllocator;
 

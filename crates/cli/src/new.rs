@@ -93,7 +93,7 @@ impl Template {
     }
 }
 
-/// Makes the project.
+/// Creates the project.
 pub(crate) fn run(args: Args) -> Done {
     let folder = &args.folder;
     let name = package_name(folder)?;

@@ -100,7 +100,7 @@ impl<'u> Filler<'u> {
         entry
     }
 
-    /// Makes an entry that something refers to, and its enclosing entries.
+    /// Creates an entry that something refers to, and its enclosing entries.
     fn ensure(&mut self, unit: usize, id: DefId) {
         let def = self.def(unit, id);
         let entry = self.named(unit, id);

@@ -56,7 +56,7 @@ const ALLOWED: [&str; 47] = [
 const REFUSED: [(&[&str], &str); 4] = [
     (
         &["LogFile", "ConfigFile", "SvcConf", "Schedule", "Preconnect"],
-        "it names files, which the process would read or write as its own user",
+        "it names files, which the process would read or write with its own permissions",
     ),
     (
         &["Listen", "Endpoint", "LaneListen", "LaneEndpoint", "LanesOn", "Multicast", "Admission"],
@@ -120,7 +120,9 @@ pub fn check_arguments(arguments: &[String]) -> Result<(), String> {
         };
         match *allowed {
             "InitRef" | "DefaultInitRef" if is_file(url) => {
-                return refuse("it names a file, which the process would read as its own user");
+                return refuse(
+                    "it names a file, which the process would read with its own permissions",
+                );
             }
             "Personality" if value.contains(['.', '/']) => {
                 return refuse(

@@ -41,7 +41,7 @@ impl ObjectReferenceTemplate {
         &self.adapter_name
     }
 
-    /// Makes a reference to an object, even if the object is not active or the POA no longer exists
+    /// Creates a reference to an object, even if the object is not active or the POA no longer exists
     /// (`make_object`).
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl fmt::Debug for ObjectReferenceTemplate {
 /// }
 /// ```
 pub trait ObjectReferenceFactory: Send + Sync + 'static {
-    /// Makes a reference to the object with this id. `template` makes the reference that the POA
+    /// Creates a reference to the object with this id. `template` creates the reference that the POA
     /// would make without a factory.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ impl<T> Spare<T> {
         Self::boxed(self.0.swap(ptr::null_mut(), Ordering::AcqRel))
     }
 
-    /// Puts a box in, and drops the previous one.
+    /// Stores a box, and drops the previous one.
     pub fn put(&self, value: Box<T>) {
         let before = self.0.swap(Box::into_raw(value), Ordering::AcqRel);
         drop(Self::boxed(before));

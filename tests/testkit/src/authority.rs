@@ -16,7 +16,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes an authority of this name.
+    /// Creates an authority of this name.
     ///
     /// # Panics
     /// If the directory cannot be written.

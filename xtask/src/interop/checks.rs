@@ -368,7 +368,7 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["oneway_with_server", "oneway_with_target", "call_timeout", "call_deadline"],
         when: |c| c.client == Orb::Omni,
-        reason: "omniORB has no policies of CORBA Messaging",
+        reason: "omniORB does not implement the policies of CORBA Messaging",
     },
     Rule {
         checks: &["oneway_with_server", "oneway_with_target"],
@@ -376,12 +376,12 @@ const RULES: &[Rule] = &[
             let before_1_2 = [Column::Giop10, Column::Giop11].contains(&c.column);
             c.client == Orb::Jac && before_1_2
         },
-        reason: "GIOP 1.0 and 1.1 cannot ask for an answer to a oneway request, and JacORB waits for it forever",
+        reason: "a oneway request of GIOP 1.0 or 1.1 cannot request a reply, but JacORB waits for one without a limit",
     },
     Rule {
         checks: &["reference_corbaloc", "reference_by_name"],
         when: |c| c.column == Column::Unix,
-        reason: "the URL names a port, and omniORB has none for UNIX sockets",
+        reason: "the URL contains a port, but omniORB's UNIX sockets have none",
     },
     Rule {
         checks: &["async_*"],
@@ -391,12 +391,12 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["async_future", "async_polling"],
         when: |c| c.client == Orb::Jac,
-        reason: "JacORB makes neither futures nor pollers",
+        reason: "JacORB generates neither futures nor pollers",
     },
     Rule {
         checks: &["async_remote_handler*"],
         when: |c| c.client == Orb::Jac,
-        reason: "JacORB calls handlers of its own process only",
+        reason: "JacORB calls only reply handlers in its own process",
     },
     Rule {
         checks: &["async_remote_handler*", "async_exception_holder"],
@@ -406,12 +406,12 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["async_remote_handler_attributes"],
         when: |c| c.server == Orb::Jac,
-        reason: "JacORB's handlers know attributes by other names (_get_level) than CORBA has (get_level)",
+        reason: "JacORB's reply handlers use other names of attribute operations (_get_level) than CORBA (get_level)",
     },
     Rule {
         checks: &["async_exception_holder"],
         when: |c| c.client == Orb::Ox,
-        reason: "a holder that JacORB makes, for other ORBs to read; OxORB's own go to remote handlers",
+        reason: "the check sends an exception holder of JacORB to other ORBs; `async_remote_handler` covers OxORB's holders",
     },
     Rule {
         checks: WIDE,
@@ -421,7 +421,7 @@ const RULES: &[Rule] = &[
     Rule {
         checks: WIDE,
         when: |c| c.column == Column::Giop11 && c.has(Orb::Omni),
-        reason: "omniORB agrees on wide characters in GIOP 1.2 only",
+        reason: "omniORB negotiates wide characters only in GIOP 1.2",
     },
     Rule {
         checks: &["wide_struct", "*any_wide_struct"],
@@ -431,7 +431,7 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["large_*"],
         when: |c| c.column == Column::Giop11 && c.has(Orb::Omni) && c.has(Orb::Jac),
-        reason: "omniORB fragments large messages, and JacORB takes no GIOP 1.1 fragments",
+        reason: "omniORB fragments large messages, but JacORB does not accept fragments of GIOP 1.1",
     },
     Rule {
         checks: &["string_beyond_latin1"],
@@ -444,7 +444,7 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["call_timeout_shared", "many_requests", "reference_equivalent"],
         when: |c| c.client != Orb::Ox,
-        reason: "the client that is tested is OxORB's",
+        reason: "the check tests OxORB's client only",
     },
     Rule {
         checks: &["char_latin1"],
@@ -453,82 +453,82 @@ const RULES: &[Rule] = &[
             ![Column::Giop10, Column::Latin1].contains(&c.column)
                 && (c.column == Column::Utf8 || (c.server == Orb::Ox && c.client != Orb::Jac))
         },
-        reason: "such a character takes two octets in UTF-8, and a char is one",
+        reason: "such a character takes two octets in UTF-8, but a char has one octet",
     },
     Rule {
         checks: &["union_no_member", "union_default_label", "*any_union_no_member"],
         when: |c| c.has(Orb::Jac),
-        reason: "JacORB does not keep which label of the default it received",
+        reason: "JacORB does not preserve which label selected the default member",
     },
     Rule {
         checks: &["long_double", "*any_long_double", "union_far_labels", "context"],
         when: |c| c.has(Orb::Jac),
-        reason: "JacORB has no long double, no labels beyond long, and sends no context",
+        reason: "JacORB has no long double and no labels wider than long, and sends no context",
     },
     Rule {
         checks: &["*any_string_bounded", "*any_wide_bounded"],
         when: |c| c.has(Orb::Jac),
-        reason: "JacORB forgets the bound of a string in an any, unless the string has a name (typedef)",
+        reason: "JacORB loses the bound of a string in an any, unless a typedef names the string type",
     },
     Rule {
         checks: &["dynany_string_named", "dynany_wide_named"],
         when: |c| c.has(Orb::Jac),
-        reason: "JacORB's DynAny drops the name (typedef) of a type, and the bound of a string with it",
+        reason: "JacORB's DynAny loses the typedef of a type, and with it the bound of a string",
     },
     Rule {
         checks: &["dynany_fixed"],
         when: |c| c.has(Orb::Jac),
-        reason: "JacORB's DynAnyFactory makes no fixed: it starts with zero, which JacORB cannot read",
+        reason: "JacORB's DynAnyFactory creates no fixed, because its initial value is zero, which JacORB cannot read",
     },
     Rule {
         checks: &["*any_recursive_sequence"],
         when: |c| c.has(Orb::Omni) && c.has(Orb::Jac),
-        reason: "JacORB raises BAD_INV_ORDER for the type code, in which omniORB refers back to the typedef of the sequence",
+        reason: "JacORB raises BAD_INV_ORDER for omniORB's type code, which contains an indirection to the sequence's typedef",
     },
     Rule {
         checks: &["*any_exception"],
         when: |c| c.has(Orb::Omni),
-        reason: "omniORB writes exceptions into an any without their repository ids, and raises MARSHAL when one is there",
+        reason: "omniORB omits the repository id of an exception in an any, and raises MARSHAL if it receives one",
     },
     Rule {
         checks: &["*any_reference_nil"],
         when: |c| c.has(Orb::Omni),
-        reason: "omniORB fails an assertion of its own with a nil reference in an any",
+        reason: "omniORB's assertion fails for a nil reference in an any",
     },
     Rule {
         checks: &["*any_union_longlong"],
         when: |c| c.has(Orb::Jac) && c.client != c.server,
-        reason: "JacORB raises MARSHAL for such a union in an any of others, and they for its own; its type code is right",
+        reason: "JacORB and other ORBs raise MARSHAL for each other's anys with such a union, although the type code is correct",
     },
     Rule {
         checks: &["fixed_zeros"],
         when: |c| c.has(Orb::Jac),
-        reason: "JacORB leaves out leading zeros when it writes a fixed, and cannot read zero",
+        reason: "JacORB omits the leading zeros of a fixed, and cannot read zero",
     },
     Rule {
         checks: &["any_value_whole", "any_value_in_struct"],
         when: |c| c.has(Orb::Omni),
-        reason: "omniORB raises BAD_TYPECODE for its own type code of a struct or valuetype with a recursive valuetype in it",
+        reason: "omniORB raises BAD_TYPECODE for its own type code of a type that contains a recursive valuetype",
     },
     Rule {
         checks: &["any_value_boxed"],
         when: |c| c.has(Orb::Jac),
-        reason: "JacORB writes what is boxed in an any as an object of Java (RMI:java.lang.String), which it does not read itself",
+        reason: "JacORB writes a boxed value in an any as a Java object (RMI:java.lang.String), which it cannot read",
     },
     Rule {
         checks: &["any_value_derived"],
         when: |c| c.has(Orb::Jac),
-        reason: "JacORB's type code of a derived valuetype has no base and only the members that were added, nor is it truncatable",
+        reason: "JacORB's type code of a derived valuetype lacks its base, inherited members and truncatable modifier",
     },
     Rule {
         checks: &["any_value*"],
         when: |c| c.has(Orb::Omni) && c.has(Orb::Jac),
-        reason: "omniORB leaves the repository id out of a value in an any, without which JacORB does not read it",
+        reason: "omniORB omits the repository id of a value in an any, and JacORB requires it",
     },
     Rule {
         checks: &["value_custom"],
         when: |c| c.has(Orb::Omni),
-        reason: "omniidl makes no C++ of custom valuetypes",
+        reason: "omniidl generates no C++ for custom valuetypes",
     },
     Rule {
         checks: &["idle_connection"],
@@ -538,12 +538,12 @@ const RULES: &[Rule] = &[
     Rule {
         checks: &["attribute_may_raise", "attribute_raises"],
         when: |c| c.has(Orb::Omni),
-        reason: "omniidl has no attributes that raise",
+        reason: "omniidl does not support attributes that raise exceptions",
     },
     Rule {
         checks: &["attribute_raises"],
         when: |c| c.client == Orb::Jac,
-        reason: "JacORB's stubs close the reply before they read an attribute's exception in it",
+        reason: "JacORB's stubs close the reply before they read an exception of an attribute",
     },
 ];
 

@@ -69,23 +69,25 @@ pub(super) fn table(results: &[CellResult]) -> String {
 
 /// Limitations without a rule, because there is a workaround (observed with omniORB 4.2.5 and JacORB 3.9).
 const WORKED_ROUND: &str = "\
-## What the peers do differently, and the checks work round
+## Limitations of the peers, and workarounds in the checks
 
-- JacORB's helper of a sequence of a recursive struct (`TreesHelper`) has a type code that names the struct but lacks it: any
-  use raises BAD_INV_ORDER. The Java programs make the type code of `Trees` from that of `Tree`.
-- JacORB's DynAny gives copies of components, unless they are numbers or strings: what is put into them is lost. The Java
-  programs set all members at once (`set_members_as_dyn_any`).
-- omniORB gives an Object in an any the type of its interface (`IDL:interop.oxorb.org/Interop/Node:1.0`), not that of
-  Object. OxORB lets every reference be taken out as an Object.
-- omniORB's copy of a `fixed` member has no limits, and sending it fails an assertion (corbaFixed.cc). The C++ programs
-  assign.
-- omniORB's code of a valuetype with an array of valuetypes as a member does not compile. The array is in a struct.
-- JacORB's skeletons read an inout bounded wstring as a narrow one, and an inout box as what is in it; neither occurs.
-- omniORB on x86 sends the ten octets of its own long double, not IEEE binary128: `LongDouble::from_x87` reads them.
-- LOCATION_FORWARD was said to end in INTERNAL in one Java ORB. It does not in those that are to be had: stubs of the
-  form that `idlj` writes, and requests of the DII, in GlassFish's ORB 4.2.5 and in the JDK's own (JBoss's copy, 8.1.4),
-  both on JDK 17, follow it to the object, as JacORB's and omniORB's clients do.
-- Neither of their compilers takes a union switched by wchar or octet (a syntax error), so no check has one.
+- JacORB's helper of a sequence of a recursive struct (`TreesHelper`) has a type code that only names the struct. Each
+  use raises BAD_INV_ORDER. The Java programs create the type code of `Trees` from that of `Tree`.
+- JacORB's DynAny returns copies of components, except of numbers and strings, so changes to these copies are lost. The
+  Java programs set all members at once (`set_members_as_dyn_any`).
+- omniORB encodes an Object in an any with the type of its interface (`IDL:interop.oxorb.org/Interop/Node:1.0`), not
+  with that of Object. OxORB extracts every reference as an Object.
+- omniORB's copy of a `fixed` member has no limits, and sending the copy fails an assertion (corbaFixed.cc). The C++
+  programs assign the value.
+- omniORB's code of a valuetype with an array of valuetypes as a member does not compile. In the checks, the array is in
+  a struct.
+- JacORB's skeletons read an inout bounded wstring as a narrow string, and an inout box as its content. No check uses
+  either.
+- On x86, omniORB sends the ten octets of its long double, not IEEE binary128. `LongDouble::from_x87` reads them.
+- LOCATION_FORWARD was reported to end in INTERNAL in one Java ORB. The available ones do not have this defect: stubs as
+  `idlj` generates them, and requests of the DII, follow it to the object, as the clients of JacORB and omniORB do. This
+  was tested with GlassFish's ORB 4.2.5 and JBoss's copy (8.1.4) of the JDK's ORB, both on JDK 17.
+- Both compilers report a syntax error for a union with a discriminator of type wchar or octet. No check uses one.
 
 ";
 
@@ -158,7 +160,7 @@ Each column is a run of all pairs over TCP, except as stated:
             let _ = writeln!(out, "| {name} | {passed} of {applies} | {} |", absent.join(", "));
         }
     }
-    out += "\n## Why some do not apply\n\n";
+    out += "\n## Reasons why checks do not apply\n\n";
     for (index, reason) in reasons.iter().enumerate() {
         let _ = writeln!(out, "- **{}**: {reason}", letter(index));
     }
@@ -173,7 +175,7 @@ Each column is a run of all pairs over TCP, except as stated:
         let kinds: Vec<&str> = decoded_messages(results).into_keys().collect();
         let _ = write!(
             out,
-            "## What tshark says\n\nIts GIOP dissector decodes every message that OxORB sends in {} runs; \
+            "## Messages decoded by tshark\n\nThe GIOP dissector of tshark decodes every message that OxORB sends in {} runs; \
              {malformed} malformed.\nTypes seen: {}.\n",
             captured - encrypted,
             kinds.join(", ")
@@ -181,8 +183,8 @@ Each column is a run of all pairs over TCP, except as stated:
         if encrypted > 0 {
             let _ = writeln!(
                 out,
-                "In the {encrypted} runs over TLS it finds records of TLS that are well-formed, and there is no message of \
-                 GIOP in the clear."
+                "In the {encrypted} runs over TLS, tshark finds well-formed TLS records, and no GIOP message outside \
+                 them."
             );
         }
     }

@@ -21,18 +21,18 @@ impl Folder {
         Ok(Folder(path))
     }
 
-    /// Makes a subfolder.
+    /// Creates a subfolder.
     pub(super) fn inner(&self, name: &str) -> Result<PathBuf, String> {
         made(&self.0.join(name))
     }
 
-    /// Makes a subfolder whose path has a length of `octets`.
+    /// Creates a subfolder whose path has a length of `octets`.
     pub(super) fn long(&self, octets: usize) -> Result<PathBuf, String> {
         let missing = octets.saturating_sub(self.0.as_os_str().len() + 1);
         self.inner(&"x".repeat(missing.max(1)))
     }
 
-    /// Makes a subfolder with links to all programs in PATH, except some.
+    /// Creates a subfolder with links to all programs in PATH, except some.
     pub(super) fn programs_without(&self, names: &[&str]) -> Result<PathBuf, String> {
         let links = self.inner("bin")?;
         let path = std::env::var_os("PATH").unwrap_or_default();
@@ -60,7 +60,7 @@ impl Folder {
         }
     }
 
-    /// Makes an empty file to which every user may append the names of skipped tests.
+    /// Creates an empty file to which every user may append the names of skipped tests.
     pub(super) fn not_tested(&self) -> Result<PathBuf, String> {
         let path = self.0.join("not-tested");
         let written = fs::write(&path, "");

@@ -274,7 +274,7 @@ fn build(builder: Builder) -> Result<Orb> {
     Ok(builder.client_connections(ClientConnections::Private).build()?)
 }
 
-/// Makes a threadpool with a lane for the low pairs and one for the high pair. Returns the policies of a POA that the
+/// Creates a threadpool with a lane for the low pairs and one for the high pair. Returns the policies of a POA that the
 /// threadpool serves.
 fn in_lanes(orb: &Orb, scheduler: &SchedulerRef, model: PriorityModel) -> Result<RtPolicies> {
     let [low, high] = [1, 0].map(|number| Operations::find(scheduler, number));

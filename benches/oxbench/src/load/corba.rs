@@ -71,7 +71,7 @@ pub(crate) fn real_time(builder: Builder) -> Builder {
         .setting("TrustIdle", "10000")
 }
 
-/// Makes a lane for each priority, and an object that it serves.
+/// Creates a lane for each priority, and an object that it serves.
 fn in_lanes(orb: &Orb, priorities: &[i16]) -> Result<Vec<CubingRef>> {
     let lanes = priorities
         .iter()

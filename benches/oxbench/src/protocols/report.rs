@@ -59,7 +59,7 @@ pub(super) struct Row {
     pub(super) to_giop_lite: Option<Ratio>,
 }
 
-/// Makes the reports of the recorded calls, with a row for each protocol.
+/// Creates the reports of the recorded calls, with a row for each protocol.
 pub(super) fn cubes(
     cubes: &[Cube],
     protocols: &[&'static Protocol],

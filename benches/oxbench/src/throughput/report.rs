@@ -47,7 +47,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// Makes a point. `rounds`: times of each call of each round.
+    /// Creates a point. `rounds`: times of each call of each round.
     pub(super) fn new(
         placement: String,
         architecture: Architecture,

@@ -16,7 +16,7 @@ use crate::Result;
 pub(super) struct Certificates(PathBuf);
 
 impl Certificates {
-    /// Makes the certificates of 127.0.0.1.
+    /// Creates the certificates of 127.0.0.1.
     pub(super) fn new() -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("oxbench-tls-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;

@@ -138,7 +138,7 @@ fn locate(plan: &mut Plan, archive: &Archive, url: &str, package: &Path) {
     }
 }
 
-/// Makes the plan.
+/// Creates the plan.
 pub(super) fn run(args: &Args) -> Done {
     let to = files::format(&args.plan, args.to, Some("--to"))?;
     let mut nodes = BTreeMap::new();

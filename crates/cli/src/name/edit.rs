@@ -171,7 +171,7 @@ pub(super) fn resolve(args: ResolveArgs) -> Done {
     print(format_args!("{text}\n"))
 }
 
-/// Makes the missing contexts on the path of a name.
+/// Creates the missing contexts on the path of a name.
 fn parents(names: &Names, name: &Name) -> Result<(), Failed> {
     if let Some(parent) = name.parent() {
         names.make_contexts(&parent)?;

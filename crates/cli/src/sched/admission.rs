@@ -296,7 +296,7 @@ struct Server {
 }
 
 impl Server {
-    /// Makes the reference, without a call.
+    /// Creates the reference, without a call.
     fn new(url: &str) -> Result<Server, Failed> {
         let named = url.contains('/') || !url.starts_with("corbaloc:");
         let url = match named {

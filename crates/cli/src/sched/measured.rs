@@ -28,7 +28,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Makes the reference, without a call. `url` is `corbaloc::host:port`, with or without the object's name, or any
+    /// Creates the reference, without a call. `url` is `corbaloc::host:port`, with or without the object's name, or any
     /// other reference to the object.
     pub(super) fn new(url: &str) -> Result<Server, Failed> {
         let named = url.contains('/') || !url.starts_with("corbaloc:");

@@ -12,7 +12,7 @@ const ANYTHING: &str = "*";
 pub(super) struct Pattern(Vec<Option<Value>>);
 
 impl Pattern {
-    /// Makes a pattern from an array in parameter order, or from an object with parameter names.
+    /// Creates a pattern from an array in parameter order, or from an object with parameter names.
     pub(super) fn new(
         json: &Value,
         signature: &Signature,

@@ -68,7 +68,7 @@ impl IdleConnections {
         Some(link)
     }
 
-    /// Puts in a connection that was just used.
+    /// Adds a connection that was just used.
     #[inline]
     pub(super) fn put(&mut self, peer: u64, link: Box<ClientLink>) {
         let key = ConnectionKey { peer, sharing_key: link.sharing_key };
@@ -116,7 +116,7 @@ impl IdleConnections {
         self.extract(|link| ptr::addr_eq(Arc::as_ptr(&link.link), Arc::as_ptr(wanted))).pop()
     }
 
-    /// Puts back a connection that was taken out and not used. Others are taken before it.
+    /// Adds a connection again that was taken out and not used. Others are taken before it.
     pub(super) fn put_unused(&mut self, peer: u64, link: Box<ClientLink>) {
         let key = ConnectionKey { peer, sharing_key: link.sharing_key };
         self.count += 1;

@@ -110,8 +110,8 @@ impl Multiplexed {
         of.is_none_or(|of| of == level)
     }
 
-    /// Makes a connection that this side opened, and over which requests may also arrive. `announces`: state of the ORB
-    /// that serves them.
+    /// Creates the state of a connection that this side opened, and over which requests may also arrive. `announces`:
+    /// state of the ORB that serves them.
     pub(super) fn opened_both_ways(
         announces: &Arc<Shared>,
         peer: &Arc<Peer>,
@@ -151,7 +151,7 @@ impl Multiplexed {
         Arc::new(accepted)
     }
 
-    /// Makes a connection that a dedicated thread, or one of the server, reads.
+    /// Creates a connection that a dedicated thread, or one of the server, reads.
     pub(super) fn new(peer: Weak<Peer>, link: Arc<dyn Link>, ids: RequestIds) -> Multiplexed {
         let facts = link.facts();
         Multiplexed {

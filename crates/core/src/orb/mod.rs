@@ -113,12 +113,12 @@ impl Orb {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Makes an ORB without an adapter: a client, until [`set_adapter`](Orb::set_adapter).
+    /// Creates an ORB without an adapter: a client, until [`set_adapter`](Orb::set_adapter).
     pub fn new(options: Options) -> Orb {
         Orb::with_interceptors(options, Interceptors::default())
     }
 
-    /// Makes an ORB as [`new`](Orb::new) does, with interceptors that stay until the ORB ends.
+    /// Creates an ORB as [`new`](Orb::new) does, with interceptors that stay until the ORB ends.
     pub fn with_interceptors(mut options: Options, mut interceptors: Interceptors) -> Orb {
         options.hold_time = options.hold_time.min(crate::threads::clock::LONGEST_WAIT);
         crate::error::failure::explain_exceptions();

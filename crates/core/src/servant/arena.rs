@@ -24,7 +24,7 @@ thread_local! {
 #[derive(Debug)]
 pub struct LentArena(Option<Arena>);
 
-/// Makes an arena of `octets` octets for the requests that the calling thread will serve, and touches its pages so that
+/// Creates an arena of `octets` octets for requests that the calling thread will serve, and touches its pages so that
 /// these requests cause no page faults.
 pub(crate) fn prepare(octets: usize) {
     OCTETS.set(Some(octets));

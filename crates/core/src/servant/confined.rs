@@ -219,7 +219,7 @@ impl From<LaneOf> for CurrentLane {
 }
 
 impl Orb {
-    /// Makes a servant in the only thread of a lane, and returns a servant that forwards to it from any thread. For the
+    /// Creates a servant in the only thread of a lane; returns a servant that forwards to it from any thread. For the
     /// object adapter.
     ///
     /// Waits for the lane's thread at most for the option HoldTime, unless the caller is that thread. Allocates.
@@ -284,7 +284,7 @@ impl Orb {
     }
 }
 
-/// Makes a servant and enters it into the table of the calling thread. Returns `None` if the factory panicked.
+/// Creates a servant and enters it into the table of the calling thread. Returns `None` if the factory panicked.
 fn made(make: impl FnOnce() -> Rc<dyn ConfinedServant>) -> Option<(EntryKey, Vec<String>)> {
     let made = panic::catch_unwind(AssertUnwindSafe(|| {
         let servant = make();

@@ -30,7 +30,7 @@ impl Takeover {
         self.begun.store(false, Ordering::Relaxed);
     }
 
-    /// Makes the reactor of the thread, unless there is one.
+    /// Creates the reactor of the thread, unless there is one.
     pub(super) fn prepare(&self) -> io::Result<()> {
         if self.reactor.get().is_none() {
             let _ = self.reactor.set(reactor::make(ReactorChoice::Epoll)?);

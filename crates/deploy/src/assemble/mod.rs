@@ -66,7 +66,7 @@ impl Default for AssemblyLimits {
 }
 
 impl Archive {
-    /// Makes a plan from the package in an archive. Values of attributes come from the outermost descriptor: the part
+    /// Creates a plan from the package in an archive. Values of attributes come from the outermost descriptor: the part
     /// of an assembly overrides the configuration, which overrides the package, which overrides the implementation,
     /// which overrides the interface. [`Assembly::values`] overrides all of them.
     ///

@@ -67,7 +67,7 @@ struct Chosen<'a> {
     requirements: Vec<&'a Requirement>,
 }
 
-/// Makes a plan.
+/// Creates a plan.
 pub(super) fn plan<'s, 'a>(shelf: &'s Shelf<'a>, assembly: &'s Assembly) -> Result<Plan, Error> {
     let mut making = Making {
         shelf,

@@ -133,7 +133,7 @@ struct Maker<'p> {
 }
 
 impl<'p> Jobs<'p> {
-    /// Makes the jobs of a plan with valid structure and policies.
+    /// Creates the jobs of a plan with valid structure and policies.
     pub(super) fn of(
         plan: &'p Plan,
         resources: &'p ServerResources,
@@ -287,7 +287,7 @@ impl<'p> Maker<'p> {
         }
     }
 
-    /// Makes a job and all jobs that it triggers. Returns the job, or its caller if it is a part of the calling job;
+    /// Creates a job and all jobs that it triggers. Returns the job, or its caller if it is a part of the calling job;
     /// `None` if there are too many jobs.
     fn job(
         &mut self,

@@ -132,7 +132,7 @@ impl Reader<'_> {
                 if item.get_ref().is_array() {
                     return Err(Error::at(
                         place,
-                        format!("{name} is an array within an array, which no element can be"),
+                        format!("{name}: an array cannot contain an array"),
                     ));
                 }
                 self.value(name, item, place, into, depth)?;

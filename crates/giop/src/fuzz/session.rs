@@ -62,7 +62,7 @@ struct Session {
     next_id: u32,
     /// Ids of requests that the server has read and not answered.
     unanswered: VecDeque<u32>,
-    /// Aliases defined.
+    /// Whether each alias is defined.
     defined: [bool; ALIASES],
 }
 

@@ -63,7 +63,7 @@ fn is_slow(address: usize) -> bool {
 #[derive(Debug, Default)]
 pub struct Taken {
     buffer: Vec<u8>,
-    /// Number of octets before the message.
+    /// Number of octets in the buffer before the message.
     front: usize,
 }
 

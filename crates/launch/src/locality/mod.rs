@@ -137,7 +137,7 @@ impl Locality {
         self.provided(&plan)
     }
 
-    /// Makes the missing connections of the plan and ends those that are not in the plan or refer to another object.
+    /// Creates the missing connections of the plan and ends those that are not in the plan or refer to another object.
     /// Then completes the configuration of new instances and, if `start` is set, activates them (`finishLaunch`).
     ///
     /// `references` are the references of other processes, by connection. References of this process may be included.

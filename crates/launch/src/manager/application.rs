@@ -204,7 +204,7 @@ impl Application {
         Ok(())
     }
 
-    /// Makes missing connections to objects of other nodes and of other processes on this node. If `start` is set, then
+    /// Creates missing connections to objects of other nodes and of other processes of this node. If `start` is set,
     /// activates the instances that are not active.
     pub(super) fn finish(&self, given: &[Connection], start: bool) -> Result<(), Trouble> {
         let pass = self.pass()?;

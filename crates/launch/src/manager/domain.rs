@@ -291,7 +291,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Makes all connections and, if `start` is set, activates the instances. If this fails, all processes are ended.
+    /// Creates all connections and, if `start` is set, activates the instances. If this fails, all processes are ended.
     pub(super) fn finish(&self, given: &[Connection], start: bool) -> Result<(), Trouble> {
         {
             let pass = self.pass()?;
@@ -317,7 +317,7 @@ impl Domain {
         Ok(())
     }
 
-    /// Makes the missing connections on all nodes.
+    /// Creates the missing connections on all nodes.
     pub(super) fn connect(&self, given: &[Connection]) -> Result<(), Trouble> {
         let nodes = self.live();
         let all = &nodes;

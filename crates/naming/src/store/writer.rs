@@ -70,7 +70,7 @@ struct Job {
 }
 
 impl Writer {
-    /// Starts the thread, as a thread of the ORB.
+    /// Starts the writer, with a thread of the ORB.
     pub(super) fn start(orb: &Orb, database: Arc<Database>) -> Result<Writer, std::io::Error> {
         let (queue, jobs) = sync_channel(QUEUE);
         let (running, ended) = sync_channel(0);

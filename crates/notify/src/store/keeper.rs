@@ -72,7 +72,7 @@ pub(crate) struct Contents {
 }
 
 impl Keeper {
-    /// Starts the writing thread, as a thread of the ORB.
+    /// Starts the keeper, with a thread of the ORB that writes to the store.
     pub(crate) fn start(
         orb: &Orb,
         store: Store,

@@ -53,7 +53,7 @@ minors! {
         OMG 42 ONLY_LATIN_1: "this reference accepts only ISO 8859-1 characters", "send text within ISO 8859-1";
         OMG 43 POLLABLE_IN_SET: "the pollable is already in a set", "remove it there first";
         OMG 44 COMPRESSION_LEVEL: "the compression level is invalid", "use a level from 0 to 9";
-        OXORB 3 SCHEDULING: "a time, a number, a priority or a name in the call to the scheduling service is out of range", "read the server's log, which names it; times are units of 100 ns, and numbers of calls begin at 1";
+        OXORB 3 SCHEDULING: "a time, a number, a priority or a name in the call to the scheduling service is out of range", "read the server's log, which names the value; times are units of 100 ns, and numbers of calls begin at 1";
         OXORB 2 REALTIME: "a parameter of a real-time operation is out of range, or names a threadpool that does not exist", "read the message of the exception";
         OXORB 4 NIL_PEER: "the event service received a nil reference for an object that it must call", "pass the reference of the consumer, supplier, filter or callback";
         OXORB 5 NULL_EVENT: "a null value was pushed to a component", "push a value of the event type";

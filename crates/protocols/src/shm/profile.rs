@@ -51,7 +51,7 @@ impl ProfileKind for ShmProfile {
         PLACED.print(version, address)
     }
 
-    /// Returns the component of a place with a known identity.
+    /// Returns the component that offers this address to clients, if the identity of the segment is known.
     fn beside(&self, address: &Address) -> Vec<TaggedComponent> {
         let component = || match Known::of(address).ok()? {
             Known::By(identity) => {

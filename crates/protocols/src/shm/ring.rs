@@ -464,7 +464,7 @@ impl Writer {
         Ok(segment.ring() - used)
     }
 
-    /// Puts octets in, for which there must be space. The reader sees them once they are
+    /// Writes octets to the ring, which must have space for them. The reader sees them once they are
     /// [published](Self::publish).
     #[inline]
     pub(crate) fn put(&self, segment: &Segment, octets: &[u8]) {
@@ -480,7 +480,7 @@ impl Writer {
         self.tail.store(tail, Relaxed);
     }
 
-    /// Puts a block in, whose first piece is filled; there must be space for one octet. As with
+    /// Writes a block whose first piece is filled to the ring, which must have space for one octet. As with
     /// [`put`](Self::put), the reader sees it once it is published.
     pub(crate) fn splice(&self, segment: &Segment, block: Block, ticket: u32) {
         let tail = self.tail.load(Relaxed);
@@ -504,7 +504,7 @@ impl Writer {
         segment.fetch(self.at.place(segment, self.tail()).0);
     }
 
-    /// Puts the next piece of the last block in; there must be space for one octet.
+    /// Writes the next piece of the last block to the ring, which must have space for one octet.
     pub(crate) fn show_more(&self) {
         self.tail.store(self.tail().wrapping_add(1), Relaxed);
     }

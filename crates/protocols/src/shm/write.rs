@@ -90,7 +90,7 @@ impl<'l> Message<'l> {
         }
     }
 
-    /// Puts octets into the ring.
+    /// Writes octets to the ring.
     fn put(&mut self, mut octets: &[u8]) -> io::Result<()> {
         while !octets.is_empty() {
             let wanted = octets.len().min((PIECE - self.put) as usize);
@@ -107,7 +107,7 @@ impl<'l> Message<'l> {
         Ok(())
     }
 
-    /// Puts octets into a block, and the block into the ring.
+    /// Writes octets to a block, and the block to the ring.
     fn splice(&mut self, octets: &[u8], block: Block) -> io::Result<()> {
         let Self { link, .. } = *self;
         let mut at = link.outgoing.at.in_blocks(&link.segment, block.first);
@@ -137,7 +137,7 @@ impl<'l> Message<'l> {
         Ok(())
     }
 
-    /// Puts a block into the ring, of which `filled` octets are filled.
+    /// Writes a block to the ring, of which `filled` octets are filled.
     fn put_block(&mut self, block: Block, filled: usize) -> io::Result<()> {
         self.room(1, 1)?;
         let ticket = self.link.blocks.send(block);

@@ -47,7 +47,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Makes a name server, and a locality whose ORB knows it.
+    /// Creates a name server, and a locality whose ORB knows it.
     fn new() -> Scene {
         let orb = || Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let (server, orb) = (orb(), orb());

@@ -199,7 +199,7 @@ fn number(event: &StructuredEvent) -> u64 {
     u64::from_le_bytes(payload[..8].try_into().unwrap())
 }
 
-/// Makes a client that serves the requests of a connection in order, including those without a waiting caller.
+/// Creates a client that serves the requests of a connection in order, including those without a waiting caller.
 fn client() -> Orb {
     in_order(Orb::builder()).listen("iiop://127.0.0.1:0").build().unwrap()
 }

@@ -261,7 +261,7 @@ fn s_server(certificate: &Path, options: &[&str]) -> (Process, u16) {
     (server, port)
 }
 
-/// Makes a self-signed certificate for 127.0.0.1 by `openssl req`, and returns the file with it and its key.
+/// Creates a self-signed certificate for 127.0.0.1 by `openssl req`, and returns the file with it and its key.
 fn self_signed(folder: &Path, name: &str, is_authority: &str) -> PathBuf {
     let [config, key, own] = ["cnf", "key", "pem"].map(|end| folder.join(format!("{name}.{end}")));
     let text = format!("{CONFIG}basicConstraints = critical, CA:{is_authority}\n");

@@ -58,7 +58,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Makes the clients, and a server that listens in the clear and over TLS.
+    /// Creates the clients, and a server that listens in the clear and over TLS.
     fn new() -> Self {
         let (authority, other) = (Authority::new("Test CA"), Authority::new("Other CA"));
         let roots = authority.roots().display().to_string();

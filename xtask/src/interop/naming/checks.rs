@@ -35,25 +35,25 @@ pub(super) const NAMES: &[&str] = &[
 /// Returns why a check does not apply to this server for any client: the server's different behaviour.
 pub(super) fn not_applicable(name: &str, server: Orb) -> Option<&'static str> {
     Some(match (server, name) {
-        (Orb::Omni, "rebind_wrong_kind") => "omniNames binds an object in the place of a context",
+        (Orb::Omni, "rebind_wrong_kind") => "omniNames replaces a context by an object",
         (Orb::Omni | Orb::Jac, "not_context") => {
-            "the server calls an object to learn that it is no context, and the objects of these checks are not there"
+            "the server calls the object to learn whether it is a context, but the objects of these checks do not exist"
         }
         (Orb::Jac, "already_bound") => {
-            "JacORB's server gives away the name of an object that does not answer"
+            "JacORB's server rebinds the name of an object that does not answer"
         }
-        (Orb::Jac, "destroy") => "JacORB's server answers for a context that was destroyed",
+        (Orb::Jac, "destroy") => "JacORB's server still answers requests to a destroyed context",
         (Orb::Jac, "malformed_text" | "trailing_dot") => {
-            "JacORB's server takes text that ends with a slash or a dot"
+            "JacORB's server accepts text that ends with a slash or a dot"
         }
         (Orb::Jac, "missing_node") => {
-            "JacORB's server leaves out of rest_of_name what is behind the missing component"
+            "JacORB's server omits the components after the missing one from rest_of_name"
         }
         (Orb::Jac, "to_string_and_back") => {
-            "JacORB's server does not read the escaped backslash that it wrote"
+            "JacORB's server cannot parse an escaped backslash that it wrote"
         }
-        (Orb::Jac, "to_url") => "JacORB's server refuses an address with an object key",
-        (Orb::Jac, "unbind") => "JacORB's server says not_context of a name that is missing",
+        (Orb::Jac, "to_url") => "JacORB's server rejects an address with an object key",
+        (Orb::Jac, "unbind") => "JacORB's server raises not_context for a missing name",
         _ => return None,
     })
 }

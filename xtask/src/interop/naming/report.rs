@@ -39,8 +39,9 @@ pub(in crate::interop) fn complaints(pairs: &[Pair]) -> Vec<String> {
 pub(in crate::interop) fn markdown(pairs: &[Pair]) -> String {
     let mut out = format!(
         "{HEADING}
-OxORB's (`oxorb name serve`), omniORB's (`omniNames`) and JacORB's (`ns`), each asked by each ORB's client and by the
-command-line tools. *other_server* binds the root context of the next server in the row, and works through it.
+The name servers of OxORB (`oxorb name serve`), omniORB (`omniNames`) and JacORB (`ns`), each called by the client of
+each ORB and by the command-line tools. *other_server* binds the root context of the next server in the row, and
+resolves names through it.
 
 | client → name server |"
     );

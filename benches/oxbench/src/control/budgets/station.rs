@@ -70,7 +70,7 @@ impl Server {
         Ok(Server { orb: builder.build()?, desk: Desk::default() })
     }
 
-    /// Makes a station, and a client's reference to it.
+    /// Creates a station, and a client's reference to it.
     pub(super) fn station(&self) -> Result<(StationRef, Orb, StationRef)> {
         let local: StationRef = self.orb.root_poa().activate(self.desk.clone())?;
         let client = Orb::builder().round_trip_timeout(Duration::from_secs(60)).build()?;

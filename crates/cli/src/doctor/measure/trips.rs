@@ -116,7 +116,7 @@ fn resolve(client: &Orb, reference: &str) -> Result<EchoRef, Failed> {
         .string_to_object(reference)
         .map_err(because)?
         .narrow()?
-        .ok_or_else(|| because("the object there is not one that --answer serves"))
+        .ok_or_else(|| because("the object is not one of `oxorb doctor --answer`"))
 }
 
 fn urgent(

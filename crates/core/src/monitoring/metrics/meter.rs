@@ -142,7 +142,7 @@ impl Started {
         *self.at.get_mut() = 0;
     }
 
-    /// Returns the start and the key of the lane, the first time that the request ends.
+    /// Returns the start time of the request and the key of its lane, once for each request; `None` afterwards.
     fn take(&self) -> Option<(u64, u64)> {
         let at = self.at.load(Relaxed);
         self.at.store(0, Relaxed);

@@ -102,7 +102,7 @@ impl Options {
     }
 }
 
-/// Makes a mapped option whose value stays as it is.
+/// Creates a mapped option whose value stays as it is.
 const fn same(name: &'static str, setting: &'static str) -> PeerOption {
     mapped(name, setting, |value| Ok(Some(value.to_owned())), "")
 }

@@ -69,8 +69,8 @@ pub enum BeyondBudget {
     /// Limits the thread that read the request to its part of the budget's processor time (SCHED_DEADLINE) until a
     /// request within its budget arrives. The part is the time divided by the number of the lane's threads; a thread
     /// that serves only one connection has all of it. Acts as `Demote` if the budget limits no processor time, if this
-    /// time is not shorter than its period, if the part is below 1,024 ns, if other threads have reserved so much of
-    /// the time that the part is not left, or if the kernel refuses the reservation.
+    /// time is not shorter than its period, if the part is below 1,024 ns, if the time that other threads have not
+    /// reserved is shorter than the part, or if the kernel refuses the reservation.
     Throttle,
     /// Refuses the request as `Refuse` does, and does not read the connection over which it arrived until the budget
     /// has refilled so far that the next request is within it. A connection whose request has just exhausted the budget

@@ -35,8 +35,8 @@ pub(super) enum Throttling {
     Throttled(Restraint),
     /// The thread is lowered already, or its lane has reserved time. Nothing was changed.
     Unchanged,
-    /// The budget limits no processor time, its time is not shorter than its period, or other threads have reserved so
-    /// much of it that this part is not left.
+    /// The budget limits no processor time, its time is not shorter than its period, or the time that other threads
+    /// have not reserved is shorter than this part.
     Unavailable,
     /// The kernel refuses such a reservation.
     Refused(ReservationError),

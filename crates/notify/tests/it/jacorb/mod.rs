@@ -32,12 +32,12 @@ const THEIRS: i32 = 100;
 
 /// Checks that JacORB's service does not pass, with the reasons.
 const MISSING: [(&str, &str); 8] = [
-    ("modify_constraints", "JacORB's filter matches as before"),
-    ("delete_constraints", "JacORB raises UNKNOWN for a constraint that is not there"),
-    ("invalid_constraints", "JacORB raises UNKNOWN for a constraint with an error"),
+    ("modify_constraints", "JacORB's filter still applies the previous constraint"),
+    ("delete_constraints", "JacORB raises UNKNOWN for a constraint that does not exist"),
+    ("invalid_constraints", "JacORB raises UNKNOWN for an invalid constraint"),
     ("mapping_filters", "JacORB's mapping filter raises MARSHAL"),
     ("validate_qos", "JacORB raises UNKNOWN"),
-    ("unsupported_qos", "JacORB takes unknown properties, and those of another type"),
+    ("unsupported_qos", "JacORB accepts unknown properties, and properties of the wrong type"),
     ("validate_event_qos", "JacORB raises NO_IMPLEMENT"),
     ("unconnected", "JacORB raises OBJECT_NOT_EXIST, not Disconnected"),
 ];
@@ -191,9 +191,10 @@ fn channels_of_both_serve_suppliers_and_consumers_of_both() {
 
 fn table(theirs: &Seen, ours: &Seen) -> String {
     let mut out = String::from(
-        "\nOxORB's service (`oxorb-notify`) and JacORB's, each with a supplier and a consumer of both ORBs of every kind: any, structured \
-         and\nsequence events and those of the Event Service, pushed and pulled. All consumers but those of the Event Service have filters in\nextended TCL of the channel's own factory. Written and checked \
-         by\n`cargo test -p oxorb-notify --test it jacorb:: -- --include-ignored`.\n\n\
+        "\nThe services of OxORB (`oxorb-notify`) and JacORB. Each has a supplier and a consumer of both ORBs for each kind of\n\
+         event: any, structured and sequence events and those of the Event Service, pushed and pulled. All consumers except \
+         those\nof the Event Service have filters in extended TCL, created by the channel's factory. This table is \
+         written and checked\nby `cargo test -p oxorb-notify --test it jacorb:: -- --include-ignored`.\n\n\
          | suppliers → consumers | at OxORB's channel | at JacORB's channel |\n|---|---|---|\n",
     );
     for ((pair, here), (_, there)) in ours.pairs.iter().zip(&theirs.pairs) {
@@ -201,7 +202,7 @@ fn table(theirs: &Seen, ours: &Seen) -> String {
     }
     let _ = writeln!(
         out,
-        "| consumers that hear of the channel's end | {} of 16 | {} of 16 |",
+        "| consumers that were notified of the channel's end | {} of 16 | {} of 16 |",
         ours.ended, theirs.ended
     );
     out += "\n| check | JacORB's client, OxORB's channel | OxORB's client, JacORB's channel |\n|---|---|---|\n";

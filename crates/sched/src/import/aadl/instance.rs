@@ -199,7 +199,9 @@ impl<'p> Build<'p> {
         let at = self.instances.len();
         self.paths += key.len();
         if self.paths > MOST_PATHS {
-            return refuse("the paths of the components are too long".into());
+            return refuse(format!(
+                "the paths of all components have more than {MOST_PATHS} octets together"
+            ));
         }
         if part.is_some() && self.places.insert(key.clone(), at).is_some() {
             return refuse(format!("the subcomponent {name} occurs twice"));

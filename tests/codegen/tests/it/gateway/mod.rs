@@ -13,7 +13,7 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Makes a gateway with the types of a file in `idl`.
+    /// Creates a gateway with the types of a file in `idl`.
     pub(crate) fn new(file: &str, interface: &str, target: &Ref) -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("idl");
         let compiled = oxorb_idl::compile(&[folder.join(file)], &Default::default()).unwrap();

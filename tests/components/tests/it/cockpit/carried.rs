@@ -22,7 +22,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Makes a scene whose container delivers its events by a channel with two threads.
+/// Creates a scene whose container delivers its events by a channel with two threads.
 fn carried(queue: Qos) -> Scene {
     let channel = EventChannel::queued(ChannelOptions::default(), Plan::pool(2), queue).unwrap();
     let events = ComponentEvents::new(&channel, 1);

@@ -124,7 +124,7 @@ fn a_process_that_is_done_is_not_started_again() {
 struct Script(PathBuf);
 
 impl Script {
-    /// Makes a script; `again` runs when process `process` is started for the second time and later.
+    /// Creates a script; `again` runs when process `process` is started for the second time and later.
     fn new(name: &str, process: &str, again: &str) -> Script {
         let name = format!("oxorb-restart-{name}-{}", oxorb_testkit::unique());
         let script = Script(std::env::temp_dir().join(name));

@@ -62,7 +62,7 @@ impl World {
         None
     }
 
-    /// Makes a new, unconnected host.
+    /// Creates a new, unconnected host.
     pub(crate) fn host(&self, name: &str) {
         command("ip", &["netns", "add", name]);
         command("ip", &["-n", name, "link", "set", "lo", "up"]);

@@ -10,7 +10,7 @@ use oxorb_naming::{Names, Problem};
 
 use super::{Checks, Failure, Result, holds, same};
 
-/// Makes a name from alternating ids and kinds.
+/// Creates a name from alternating ids and kinds.
 fn name(parts: &[&str]) -> Vec<NameComponent> {
     let components = parts
         .chunks(2)

@@ -12,14 +12,14 @@ use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 /// Arguments of `oxorb bridge`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Each NAME becomes an object of the bridge: its reference is printed, and corbaloc::HOST:PORT/NAME leads to it, too. \
-Requests, replies and exceptions go on as they came, in the threads that have read them; priorities and what is left of time \
-limits go with them. Ends in order on SIGINT (Ctrl-C) or SIGTERM, and then says what it has passed on. docs/bridge.md says \
-what is carried and what is refused.
+Each NAME becomes an object of the bridge. The command prints its reference; corbaloc::HOST:PORT/NAME leads to \
+the same object. The thread that reads a request or a reply also forwards it, with its priority and its remaining time \
+limit. On SIGINT (Ctrl-C) or SIGTERM the bridge finishes running requests, prints its counts and ends. docs/bridge.md \
+lists what is forwarded and what is rejected.
 
-With --idl the bridge knows what operations are like. References in arguments and results then become objects of the bridge, \
-and what came from there becomes again what it was; and requests of GIOP 1.0 and 1.1, or in other code sets, are read and \
-written anew.
+With --idl the bridge knows the types of operations. It then replaces references in arguments and results by \
+references to itself, and restores the originals when they return. It also converts requests of GIOP 1.0 and 1.1, and \
+requests in other code sets.
 
 Examples:
   oxorb bridge --listen uiop:///run/names NameService=corbaloc::10.0.0.7/NameService

@@ -15,10 +15,10 @@ use oxorb_terminal::output::{Done, Format};
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
-FILE describes both sides, each as a configuration file of an ORB does, the names that clients outside may call, and \
-the addresses that the gateway may call back. All references that pass are replaced by references to the gateway. Ends \
-in order on SIGINT (Ctrl-C) or SIGTERM: running requests are answered first. SIGHUP reads certificates and access rules \
-again. Settings (-ORB...) apply to both sides. docs/gateway.md describes the file and what is replaced.
+FILE contains the settings of both sides, as in a configuration file of an ORB, the names that outside clients may \
+call, and the addresses that the gateway may call back. The gateway replaces all references in messages by references \
+to itself. On SIGINT (Ctrl-C) or SIGTERM it answers running requests, and ends. SIGHUP reads certificates and access \
+rules again. Settings (-ORB...) apply to both sides. docs/gateway.md describes the file and the replacement.
 
 Examples:
   oxorb gateway gateway.toml

@@ -149,7 +149,7 @@ fn reason(name: &str) -> &'static str {
     };
     let mut known = REFUSED.iter();
     let found = known.find(|(prefixes, _)| prefixes.iter().any(begins));
-    found.map_or("it is not one of the settings of the working of a process", |(_, why)| why)
+    found.map_or("it is not one of the settings that a plan may change", |(_, why)| why)
 }
 
 #[cfg(test)]

@@ -114,8 +114,8 @@ pub(crate) fn run(args: &Args) -> Done {
             }
         };
         print(format!(
-            "{STRONG}eight operations that want 129.6 % of a processor, four of them critical{STRONG:#}\n{FAINT}{} rounds of \
-             {} ms under each strategy; they run on CPU {}, {releasing}{FAINT:#}\n",
+            "{STRONG}eight operations that want 129.6 % of a processor, four of them critical{STRONG:#}\n\
+             {FAINT}{} rounds of {} ms under each strategy; they run on CPU {}, {releasing}{FAINT:#}\n",
             args.rounds,
             told.frame_ns / 1_000_000,
             cpus.dispatching

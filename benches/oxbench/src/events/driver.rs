@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! < ready
-//! > run 10 1000 1024 5000 16        consumers, consumers whose filters do not match, octets, events, events on their way
+//! > run 10 1000 1024 5000 16        consumers, consumers whose filters do not match, octets, events, events in flight
 //! < 25412 25390 60123 91234 812345  ns from push to the last consumer: p50, p99, p99.9, max; and for the whole run
 //! ```
 //!

@@ -84,7 +84,7 @@ impl fmt::Display for Verdicts {
             |test: &dyn Fn(&Verdict) -> bool| self.verdicts.iter().filter(|v| test(v)).count();
         writeln!(
             f,
-            "{} of {} bounds met: not slower than omniorb, for sequences of structs at most {SEQUENCES_OF_STRUCTS:.2} x",
+            "{} of {} bounds met: not slower than omniorb; sequences of structs at most {SEQUENCES_OF_STRUCTS:.2} x",
             count(&Verdict::is_met),
             self.verdicts.len()
         )?;

@@ -182,7 +182,8 @@ impl fmt::Display for Report {
         let Report { machine, placement, rounds, milliseconds, lines, code } = self;
         writeln!(
             f,
-            "{machine}\n{placement}; {rounds} rounds of {milliseconds} ms in turns; nanoseconds, medians of the best round"
+            "{machine}\n{placement}; {rounds} rounds of {milliseconds} ms in turns; nanoseconds, medians of the best \
+             round"
         )?;
         let codecs = || lines.iter().take(1).flat_map(|line| &line.cells).map(|cell| cell.codec);
         let known = |codec| codecs().any(|it| it == codec);

@@ -143,8 +143,8 @@ impl fmt::Display for Report {
             .left(["system calls"], |(.., it)| [it.names_of_calls()]);
         writeln!(
             f,
-            "{table}\nlocks: at most, by compare-and-swaps; user, system: CPU time in us, nobody watching; mutexes: calls of the \
-             C library's"
+            "{table}\nlocks: at most, by compare-and-swaps; user, system: CPU time in us, untraced; mutexes: calls of \
+             the C library's"
         )
     }
 }

@@ -27,21 +27,21 @@ pub(crate) use target::is_answer;
 /// Arguments of `oxorb call`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-An ARG is a JSON value; text, enumerators, references and decimal numbers need no quotes. docs/json.md has the whole \
-mapping. An attribute is read by its name, and written by NAME=VALUE.
+An ARG is a JSON value; text, enumerators, references and decimal numbers need no quotes. docs/json.md describes \
+the mapping. NAME reads an attribute, and NAME=VALUE writes it.
 
-Octets are base64 (AQL/) or an array of numbers ([1, 2, 255]). An any is a plain boolean, number or string, or names its \
-type: {\"type\": \"short\", \"value\": 5}. Members that are left out take the @default of the IDL; with --defaults, all \
-others are zero.
+Octets are base64 (AQL/) or an array of numbers ([1, 2, 255]). An any is a plain boolean, number or string, or names \
+its type: {\"type\": \"short\", \"value\": 5}. Omitted members get the @default of the IDL. With --defaults, omitted \
+members without a @default are zero, empty or nil.
 
 Types come from --idl, or else from an Interface Repository: that of --ifr, that of -ORBInitRef \
 InterfaceRepository=..., or the one that the object itself names (_interface).
 
-The object may also be one behind an HTTP gateway (`oxorb gateway http`): http://HOST:PORT/objects/NAME, or https:, \
-for which -ORBTlsRoots FILE names the trusted authorities. The gateway knows its types.
+The object may also be behind an HTTP gateway (`oxorb gateway http`): http://HOST:PORT/objects/NAME, or https: with \
+the trusted authorities in -ORBTlsRoots FILE. The gateway knows its types.
 
-Prints the return value as JSON; with inout or out parameters, an object of returns and out. An exception is printed \
-as JSON, too, and the status is 1.
+Prints the return value as JSON. If there are inout or out parameters, it prints an object with the members returns \
+and out. An exception is also printed as JSON, and the exit status is 1.
 
 Examples:
   oxorb call --idl bank.idl file:account.ior withdraw 10

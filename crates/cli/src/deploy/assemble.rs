@@ -102,8 +102,8 @@ fn installed(folder: &Path, name: &Path) -> Result<PathBuf, Failed> {
     match file.is_file() {
         true => Ok(file),
         false => Err(because(format!(
-            "the folder {} has no package {name:?}: {} is missing; `oxorb deploy repository list` prints the names of the \
-             packages",
+            "the folder {} has no package {name:?}: {} is missing; `oxorb deploy repository list` prints the names of \
+             all packages",
             folder.display(),
             file.display()
         ))),

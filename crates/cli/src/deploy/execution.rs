@@ -47,7 +47,7 @@ pub(super) struct Serving {
     /// Maximum number of concurrent plans
     #[arg(long, value_name = "N", default_value_t = ExecutionSettings::default().max_plans, value_parser = at_least_one)]
     max_plans: usize,
-    /// Time limit in seconds of each call to a node manager, such as a call that starts or stops the processes of a plan
+    /// Time limit in seconds of each call to a node manager, such as a call that starts the processes of a plan
     #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().node_timeout.as_secs(), value_parser = seconds())]
     node_timeout: u64,
     /// Duration of leases in seconds: nodes stop a plan whose lease was not renewed for this time, and a node that did

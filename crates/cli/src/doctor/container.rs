@@ -99,7 +99,7 @@ fn filter(host: &Host) -> Option<Finding> {
         _ => Finding::unknown(
             NAME,
             "there is one; the kernel does not report what it refuses",
-            "A filter may refuse sched_setattr and mlockall in spite of capabilities, and costs each system call some time.",
+            "A filter may refuse sched_setattr and mlockall in spite of capabilities, and delays each system call.",
             &["container: --security-opt seccomp=unconfined, or a profile that allows both"],
         )
         .left(NEEDS_OWNER),

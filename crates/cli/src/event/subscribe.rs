@@ -170,7 +170,8 @@ fn measure(args: &Args, consumer: &mut Consumer) -> Done {
 
 fn unmeasured(events: u64) -> Failed {
     because(format!(
-        "{events} events could not be measured: their suppliers do not set creation_time, or their clocks are ahead of this one"
+        "{events} events could not be measured: their suppliers do not set creation_time, or have clocks that are \
+         ahead of this one"
     ))
 }
 

@@ -58,9 +58,8 @@ pub(crate) enum Command {
         format: Format,
     },
     /// Serve the repository as CORBA objects
-    #[command(
-        after_help = "Other programs find it with -ORBInitRef InterfaceRepository=corbaloc::HOST:PORT/InterfaceRepository"
-    )]
+    #[command(after_help = "Other programs find it with\n  \
+        -ORBInitRef InterfaceRepository=corbaloc::HOST:PORT/InterfaceRepository")]
     Serve {
         #[command(flatten)]
         place: Place,

@@ -113,7 +113,8 @@ fn shared(schedule: &Schedule, cores: usize) -> Result<Found, Failed> {
     let safe = report.protects_critical(set);
     let proved_by = report.proved_by.map(|test| test.to_string());
     let mut text = format!(
-        "{STRONG}{}{STRONG:#} on {cores} processors with one queue; the tests are sufficient: `open` means not proved, not late\n",
+        "{STRONG}{}{STRONG:#} on {cores} processors with one queue; the tests are sufficient: `open` means not proved, \
+         not late\n",
         report.policy
     );
     let rows = report.verdicts.iter().map(|verdict| {

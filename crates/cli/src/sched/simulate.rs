@@ -204,8 +204,8 @@ pub(super) fn as_text(
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{STRONG}{name}{STRONG:#}: {} of {} jobs missed, {} of critical operations; mean fraction {:.3}; {} interruptions; \
-         done at {}",
+        "{STRONG}{name}{STRONG:#}: {} of {} jobs missed, {} of critical operations; mean fraction {:.3}; {} \
+         interruptions; done at {}",
         all.missed,
         all.jobs,
         all.critical_missed,

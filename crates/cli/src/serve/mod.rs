@@ -24,9 +24,9 @@ use stand_in::{Log, StandIn};
 /// Arguments of `oxorb serve`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Prints JSON, a line for each: first the reference, then every request with its answer. Ends in order on SIGINT (Ctrl-C) \
-or SIGTERM: requests that run are answered, and the exit code is 0. A second signal ends it at once, with 128 plus the \
-signal's number. docs/serve.md says all about scripts.
+Prints lines of JSON: first the reference, then each request with its answer. On SIGINT (Ctrl-C) or SIGTERM it \
+answers running requests, and ends with exit status 0. A second signal ends it at once, with 128 plus the number of \
+the signal. docs/serve.md describes scripts.
 
 A script, in TOML or JSON:
   [attributes]

@@ -17,10 +17,9 @@ fn render() -> String {
         "# Settings\n\n\
          <!-- Written by crates/orb/tests/it/config_page.rs from the table in \
          crates/core/src/options/settings. -->\n\n\
-         Each setting can be given as an argument (`-ORBName value` or `-ORBName=value`, taken \
-         out of the command line by `Builder::args`), as an environment variable, or to the \
-         builder (`Builder::setting`, and methods of its own for most). An argument wins over \
-         the environment. An unknown `-ORB` argument is an error.\n\n\
+         A setting can be an argument (`-ORBName value` or `-ORBName=value`, which `Builder::args` removes \
+         from the command\nline), an environment variable, or a call of the builder (`Builder::setting`, or the method \
+         of this setting). Arguments\ntake precedence over the environment. An unknown `-ORB` argument is an error.\n\n\
          | argument | environment | takes | |\n|---|---|---|---|\n",
     );
     for setting in oxorb::settings::SETTINGS {
@@ -50,7 +49,7 @@ fn render() -> String {
 const FILES: &str = r#"
 ## Files
 
-`-ORBConfigFile oxorb.toml` (`OXORB_CONFIGFILE`, `Builder::config_file`) reads settings and threadpools from a TOML file:
+`-ORBConfigFile oxorb.toml` (`OXORB_CONFIGFILE`, `Builder::config_file`) reads a TOML file of settings and threadpools:
 
 ```toml
 personality = "avionics"            # base that the other tables override; optional

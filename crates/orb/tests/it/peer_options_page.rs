@@ -41,22 +41,27 @@ const HEAD: &str = "# Options of other ORBs
 
 <!-- Written by crates/orb/tests/it/peer_options_page.rs from the tables in crates/core/src/options/peers. -->
 
-Start scripts of TAO's and omniORB's programs work as they are. An option is *mapped* to a setting of
-OxORB, taken *as it is here* for values that OxORB has anyway, *ignored* with one line in the log where it has nothing to
-tune there, or *refused* with what to do instead where the program would not work as meant. A refused
-option that is switched off (`0`) passes. An option that is in neither table and no
-[setting](config.md) is an error, so that a typing mistake cannot silently change nothing.
+OxORB accepts the command lines of programs of TAO and omniORB. Each option has one of these meanings:
 
-`-ORBPersonality tao` sets TAO's defaults. `-ORBConfigFile omniORB.cfg` (any name that ends in `.cfg`)
-reads a file of omniORB's. `-ORBSvcConf FILE` reads a `svc.conf` of TAO's in its classic form: options of
-the factories below; other components are ignored with a line, SSLIOP and multicast are refused. No
-`svc.conf` is read unasked. `-ORBInitRef.NAME=URL`, the form of Java's ORBs, is understood.
+- It is *mapped*: the table names the setting of OxORB.
+- It is accepted *as it is here*, if OxORB always behaves as the value demands.
+- It is *ignored*, with a line in the log, if OxORB has nothing to configure there.
+- It is *refused*, with a message that names the alternative, if the program would otherwise not work as intended. A
+  refused option with the value `0` is accepted.
+
+An option that is neither in the tables nor a [setting](config.md) is an error, so that a typing mistake cannot go
+unnoticed.
+
+`-ORBPersonality tao` sets the defaults of TAO. `-ORBConfigFile omniORB.cfg` (any name that ends in `.cfg`) reads a
+file of omniORB. `-ORBSvcConf FILE` reads a `svc.conf` of TAO in its classic form: it accepts the options of the
+factories below, ignores other components with a line in the log, and refuses SSLIOP and multicast. OxORB reads a
+`svc.conf` only if an option names it. The form of Java's ORBs, `-ORBInitRef.NAME=URL`, is also accepted.
 ";
 
 const JACORB: &str = "
 ## JacORB, orb.properties
 
-JacORB's properties are in files that its programs name; OxORB does not read them. What they are here:
+OxORB does not read files of JacORB's properties. These settings of OxORB correspond to the properties:
 
 | property | here | |
 |---|---|---|
@@ -64,17 +69,17 @@ JacORB's properties are in files that its programs name; OxORB does not read the
 | `OAPort`, `OAIAddr` | `-ORBListenEndpoints` | `iiop://ADDRESS:PORT` |
 | `OASSLPort` | `ListenEndpoints iiops://HOST:PORT` | [TLS](security.md) |
 | `jacorb.ior_proxy_host`, `jacorb.ior_proxy_port` | `-ORBEndPointPublish` | `HOST:PORT` |
-| `jacorb.implname` | - | keys of persistent objects hold no server name |
+| `jacorb.implname` | - | keys of persistent objects contain no server name |
 | `jacorb.use_imr` | - | there is no Implementation Repository |
 | `jacorb.connection.client.connect_timeout` | `-ORBConnectTimeout` | milliseconds in both |
 | `jacorb.connection.client.pending_reply_timeout` | `-ORBRoundTripTimeout` | milliseconds in both |
 | `jacorb.connection.client.idle_timeout` | `-ORBClientIdleTimeout` | milliseconds in both |
 | `jacorb.connection.server.timeout` | `-ORBIdleTimeout` | milliseconds in both |
 | `jacorb.connection.max_server_connections` | `-ORBMaxConnections` | |
-| `jacorb.connection.server.keepalive`, `jacorb.connection.client.keepalive` | `-ORBKeepAlive` | a time here |
-| `jacorb.connection.client.disconnect_after_systemexception` | - | a connection outlives exceptions |
+| `jacorb.connection.server.keepalive`, `jacorb.connection.client.keepalive` | `-ORBKeepAlive` | the value is a time |
+| `jacorb.connection.client.disconnect_after_systemexception` | - | exceptions do not close a connection |
 | `jacorb.retries`, `jacorb.retry_interval` | the policy `Retry` | docs/policies.md |
-| `jacorb.maxManagedBufSize`, `jacorb.bufferManagerMaxFlush` | `-ORBKeptCapacity` | octets here |
+| `jacorb.maxManagedBufSize`, `jacorb.bufferManagerMaxFlush` | `-ORBKeptCapacity` | the value is a number of octets |
 | `jacorb.giop_minor_version` | `-ORBMaxGIOPVersion` | `1.N` |
 | `jacorb.native_char_codeset` | `-ORBNativeCharCodeSet` | |
 | `jacorb.native_wchar_codeset` | - | wide text is sent as UTF-16 |

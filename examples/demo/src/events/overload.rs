@@ -276,7 +276,8 @@ impl Seen {
             let counted = one.matched == self.pushed && accounted == one.matched;
             if !counted || taken != one.delivered || !one.in_order {
                 return Err(because(format!(
-                    "the count of {} is wrong: {} pushed, {} matched, {} delivered, {taken} taken, {} dropped, in order: {}",
+                    "the count of {} is wrong: {} pushed, {} matched, {} delivered, {taken} taken, {} dropped, in \
+                     order: {}",
                     one.name, self.pushed, one.matched, one.delivered, one.dropped, one.in_order
                 )));
             }

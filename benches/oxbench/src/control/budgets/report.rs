@@ -280,8 +280,9 @@ impl fmt::Display for Admission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "(a) {} operations admitted one by one: {} guaranteed ({:.1} % of the processor), {} refused; {} of {} verdicts as by a \
-             whole analysis\n    each {:.0} us (p50), {:.0} us (p99), {:.0} us (max); a whole analysis {:.0} us (p50)",
+            "(a) {} operations admitted one by one: {} guaranteed ({:.1} % of the processor), {} refused; {} of {} \
+             verdicts as by a whole analysis\n    each {:.0} us (p50), {:.0} us (p99), {:.0} us (max); a whole \
+             analysis {:.0} us (p50)",
             self.operations,
             self.guaranteed,
             self.utilization_ppb as f64 / 1e7,
@@ -326,8 +327,8 @@ impl fmt::Display for Proof {
         }
         writeln!(
             f,
-            "    worst case of a call {:.1} us, of a look of the watching thread {:.1} us\n    without an ORB: {} of {} releases beyond the \
-             bound, max {:.1} us",
+            "    worst case of a call {:.1} us, of a look of the watching thread {:.1} us\n    without an ORB: {} of \
+             {} releases beyond the bound, max {:.1} us",
             us(self.worst_case_ns),
             us(self.watcher_ns),
             self.without_orb_beyond,

@@ -83,8 +83,8 @@ impl<'e> Candidate<'e> {
 }
 
 impl EventFilter {
-    /// Parses the query of a URL: `filter=CONSTRAINT`, or for a real-time event channel `type=TYPE` and `source=SOURCE`,
-    /// each of which may be repeated.
+    /// Parses the query of a URL: `filter=CONSTRAINT`, or for a real-time event channel `type=TYPE` and
+    /// `source=SOURCE`, each of which may be repeated.
     pub(super) fn parse(query: Option<&str>, kind: Kind) -> Result<EventFilter, Problem> {
         let (mut constraint, mut types, mut sources) = (None, Vec::new(), Vec::new());
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {

@@ -294,8 +294,8 @@ impl State {
         self.listeners.iter().for_each(|client| client.listener.send(message));
     }
 
-    /// Reports whether the connection to the channel is needed: a client is there, or has left recently and may name the
-    /// last event that it has received when it returns.
+    /// Reports whether the connection to the channel is needed: a client is connected, or has left recently and may
+    /// name the last event that it has received when it returns.
     fn is_needed(&mut self) -> bool {
         self.listeners.retain(|client| !client.listener.has_left());
         if self.is_closed {

@@ -55,8 +55,8 @@ impl Interfaces {
         Ok(Interfaces { source: Arc::new(source), is_given })
     }
 
-    /// Checks that IDL files declare an interface that the settings name. A repository is not queried for it, because it
-    /// may learn the interface later.
+    /// Checks that IDL files declare an interface that the settings name. A repository is not queried for it, because
+    /// the interface may be added to it later.
     ///
     /// # Errors
     /// The IDL files do not declare it.

@@ -10,10 +10,11 @@ pub(super) const MAX_HEADERS: usize = 32 << 10;
 /// Maximum number of concurrent requests of one HTTP/2 connection.
 pub(super) const MAX_STREAMS: u32 = 64;
 
-/// Maximum number of octets that a client may send on a stream of HTTP/2 before the gateway takes them.
+/// Maximum number of octets that a client may send on a stream of HTTP/2 before the gateway reads them.
 pub(super) const STREAM_WINDOW: u32 = 64 << 10;
 
-/// Maximum number of octets that a client may send on all streams of an HTTP/2 connection before the gateway takes them.
+/// Maximum number of octets that a client may send on all streams of an HTTP/2 connection before the gateway reads
+/// them.
 pub(super) const CONNECTION_WINDOW: u32 = 256 << 10;
 
 /// Maximum number of octets of a stream of HTTP/2 that wait to be sent.
@@ -25,8 +26,8 @@ pub(super) const PART: usize = 16 << 10;
 /// Maximum number of octets of the events that wait for one client, unless a single event is larger.
 pub(super) const EVENTS_OCTETS: usize = 1 << 20;
 
-/// Time for which the gateway stays connected to a channel after its last client has left, so that the client can return
-/// and receive what it has missed.
+/// Time for which the gateway stays connected to a channel after its last client has left, so that the client can
+/// return and receive the events that it has missed.
 pub(super) const LINGER: Duration = Duration::from_secs(30);
 
 /// Maximum number of types that the gateway looks up in a repository for one request.

@@ -72,15 +72,15 @@ use tokens::Tokens;
 #[command(after_help = "\
 POST /objects/NAME/OPERATION calls an operation, with its in and inout arguments as a JSON object; GET and PUT \
 /objects/NAME/ATTRIBUTE read and write an attribute; GET /events/NAME receives the events of a channel; GET \
-/openapi.json describes all objects; GET / is a page to try them. Values are JSON as in docs/json.md, and errors are \
-problem details (RFC 9457). docs/gateway-http.md has all routes, errors and limits.
+/openapi.json describes all objects; GET / returns a page to try them. Values are JSON as in docs/json.md, and errors \
+are problem details (RFC 9457). docs/gateway-http.md describes all routes, errors and limits.
 
 Types come from --idl, or else from an Interface Repository: that of --ifr, that of -ORBInitRef \
 InterfaceRepository=..., or the one that each object names (_interface).
 
-Listens on addresses other than loopback only with --tokens, in a command with TLS with --tls-client-ca, or with \
---no-tokens. Ends in order on SIGINT (Ctrl-C) or SIGTERM: running requests are answered first. A second signal ends it \
-at once. SIGHUP reads the tokens, the access rules, the certificates and the lists of revoked ones again.
+Addresses other than loopback require --tokens, --no-tokens or, in a command with TLS, --tls-client-ca. On SIGINT \
+(Ctrl-C) or SIGTERM the gateway answers running requests, and ends; a second signal ends it at once. SIGHUP reads \
+tokens, access rules, certificates and certificate revocation lists again.
 
 Examples:
   oxorb gateway http --idl bank.idl --object Account=file:account.ior
@@ -161,8 +161,8 @@ struct DoorArgs {
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "certificate")]
     key: Option<PathBuf>,
-    /// Certificates of the authorities of clients (PEM). Each client needs a certificate; with --tokens, a certificate or
-    /// a token
+    /// Certificates of the authorities of clients (PEM). Each client needs a certificate; with --tokens, a token
+    /// suffices
     #[cfg(feature = "tls")]
     #[arg(long, value_name = "FILE", requires = "certificate", conflicts_with = "no_tokens")]
     tls_client_ca: Option<PathBuf>,
@@ -287,8 +287,8 @@ impl DoorArgs {
             }
             warning(&format!("everyone who can reach {address} can call all objects"));
         }
-        // Without tokens, a page of any site could reach the gateway by DNS rebinding. Over HTTPS, to which certificates
-        // of clients belong, a browser finds that the gateway's certificate is not for the host.
+        // Without tokens, a page of any site could reach the gateway by DNS rebinding. Certificates of clients need
+        // HTTPS, where a browser detects that the gateway's certificate is not for the host.
         let is_checked = admits_all || !self.allow_host.is_empty();
         Ok(Guard {
             hosts: is_checked.then(|| self.allow_host.clone()),

@@ -10,8 +10,8 @@ use super::state::Gateway;
 use super::tls::Tls;
 use oxorb_terminal::output::{Done, Failed, error};
 
-/// Reads tokens, access rules and certificates again on SIGHUP, and reports the result on standard error. Without any of
-/// them, no handler is installed; SIGHUP ends the process then, unless the ORB has files to reload.
+/// Reads tokens, access rules and certificates again on SIGHUP, and reports the result on standard error. Without any
+/// of them, no handler is installed; SIGHUP ends the process then, unless the ORB has files to reload.
 pub(super) fn on_signal(gateway: &Arc<Gateway>, tls: Option<&Arc<Tls>>) -> io::Result<()> {
     if gateway.tokens.is_none() && gateway.rights.is_none() && tls.is_none() {
         return Ok(());

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 /// Maximum nesting depth of types without a name, because each level uses stack.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum number of parts of the types of one object. The schema of a type without a repository id is repeated wherever
-/// the type occurs, so a short type code can have a very long schema.
+/// Maximum number of parts of the types of one object. The schema of a type without a repository id is repeated
+/// wherever the type occurs, so a short type code can have a very long schema.
 const MAX_PARTS: usize = 20_000;
 
 /// Schemas of named types, made while other schemas refer to them.

@@ -67,7 +67,7 @@
 //! | pass values | [`values`], [`Any`] |
 //! | read and write references | [`ior`] |
 //! | see each request, and each event of a connection | [`interceptor`], [`incident`] |
-//! | let Prometheus read counts | `-ORBMetrics`, [`CoreOrb::metrics`] |
+//! | let Prometheus read counts | `-ORBMetrics`, [`Orb::metrics`](servant::CoreOrb::metrics) |
 //! | keep deadlines | [`rt`], [`policy`], [`admission`], [`sched`] |
 //! | write components | `components`, with the feature of that name |
 //! | launch deployment plans | `deployment`, with the feature of that name |
@@ -80,14 +80,15 @@
 //!
 //! # From the C++ mapping
 //!
-//! [`Orb`] adds the root POA to [`CoreOrb`], to which it dereferences. All methods of both can be called on an [`Orb`].
+//! An [`Orb`] has a root POA, and dereferences to the ORB without POAs, which references, servants and interceptors see
+//! ([`servant::CoreOrb`]). All methods of both can be called on an [`Orb`].
 //!
 //! | C++ | here |
 //! |---|---|
 //! | `CORBA::ORB_init(argc, argv)` | [`Orb::builder`], [`Builder::args`], [`Builder::build`] |
 //! | the initial reference `"RootPOA"`, `the_POAManager()->activate()` | [`Orb::root_poa`], whose manager is active |
-//! | other initial references | [`CoreOrb::resolve_initial_references`] |
-//! | `string_to_object`, then `Echo::_narrow` | [`CoreOrb::resolve`] |
+//! | other initial references | [`Orb::resolve_initial_references`](servant::CoreOrb::resolve_initial_references) |
+//! | `string_to_object`, then `Echo::_narrow` | [`Orb::resolve`](servant::CoreOrb::resolve) |
 //! | `object_to_string` | [`Interface::to_ior`] |
 //! | `_narrow`, `_is_a`, `_non_existent` | [`Interface`]: `narrow`, `is_a`, `non_existent` |
 //! | `POA_Echo`, `_this`, `activate_object` | the generated trait `Echo`, [`Poa::activate`](poa::Poa::activate) |
@@ -96,10 +97,10 @@
 //! | `catch (CORBA::SystemException&)`, `minor()` | [`Result`], [`SystemException`], [`minor`] |
 //! | `catch` of user exceptions | the error enum of the operation, such as `account::WithdrawError` |
 //! | `ORBInitializer` | [`Builder::client_interceptor`], [`Builder::server_interceptor`] |
-//! | `PolicyManager`, `PolicyCurrent` | [`CoreOrb::policies`], [`policy::PolicyCurrent`] |
+//! | `PolicyManager`, `PolicyCurrent` | [`Orb::policies`](servant::CoreOrb::policies), [`policy::PolicyCurrent`] |
 //! | `_set_policy_overrides` | [`Interface::with`], [`Interface::with_timeout`] |
-//! | `create_threadpool_with_lanes` | [`CoreOrb::create_threadpool`], [`rt::Threadpool::with_lanes`] |
-//! | `run`, `perform_work`, `shutdown` | the same names, of [`CoreOrb`] |
+//! | `create_threadpool_with_lanes` | [`Orb::create_threadpool`](servant::CoreOrb::create_threadpool), [`rt::Threadpool::with_lanes`] |
+//! | `run`, `perform_work`, `shutdown` | the same names, of [`Orb`] |
 //!
 //! The repository has pages for those who come from TAO, omniORB and JacORB (`docs/coming-from/`), and one with the
 //! Rust form of each IDL construct (`docs/mapping.md`).
@@ -171,8 +172,7 @@ pub use builder::Builder;
 pub use orb::Orb;
 pub use oxorb_cdr::Any;
 pub use oxorb_core::{
-    Interface, ObjectRef, Orb as CoreOrb, Outcome, Ref, ResolveError, Servant, SetupError, Upcall,
-    WeakOrb, protocol,
+    Interface, ObjectRef, Outcome, Ref, ResolveError, Servant, SetupError, Upcall, protocol,
 };
 pub use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 #[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))]

@@ -14,7 +14,7 @@ use crate::Builder;
 
 /// ORB with its root POA. Cheap to clone; a process may have several.
 ///
-/// Dereferences to [`CoreOrb`](crate::CoreOrb), the ORB without POAs. These methods of it are used most:
+/// Dereferences to [`CoreOrb`](crate::servant::CoreOrb), the ORB without POAs. These methods of it are used most:
 ///
 /// | To | call |
 /// |---|---|

@@ -23,7 +23,7 @@ use crate::{ByteOrder, Decoder, Dialect, Error, ErrorKind, Result};
 /// ```
 /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, PieceTable};
 ///
-/// // A long fills the first piece, so the double starts in the second one: behind the padding that its own position asks for.
+/// // A long fills the first piece. The double is in the second piece, after the padding that aligns it.
 /// let mut octets = vec![0, 0, 0, 7];
 /// let mut table = PieceTable::new(octets.len());
 /// table.append(&mut octets, 4, &[0, 0, 0, 0, 0x3f, 0xf0, 0, 0, 0, 0, 0, 0]);

@@ -52,8 +52,8 @@ impl Orb {
         page
     }
 
-    /// Adds metrics to the page: whole families as OpenMetrics text, with names that no other family has. Only the first
-    /// call has an effect. For gateways of other protocols than GIOP.
+    /// Adds metrics to the page: complete families as OpenMetrics text, with names that no other family has. Only the
+    /// first call has an effect. For gateways of other protocols than GIOP.
     #[doc(hidden)]
     pub fn add_metrics(&self, further: impl Fn() -> String + Send + Sync + 'static) {
         let _ = self.inner.further_metrics.set(Box::new(further));

@@ -2,10 +2,10 @@
 //! admission.
 //!
 //! ```text
-//! RunTimeScheduler (plan.rs)      the table of an analysed schedule, and what to do with it: of the configuration
+//! RunTimeScheduler (plan.rs)      the configuration: the table of an analysed schedule, and how to enforce it
 //!   -> Enforcer (enforcer.rs)     of one ORB: rows with CORBA priorities, counters
-//!        -> Scheduled (scheduled.rs)  the rows of one interface: made when an object is activated or a reference is called
-//!             -> Running (running.rs) one request: its thread has the row's priority; measured, if that is wanted
+//!        -> Scheduled (scheduled.rs)  the rows of one interface, looked up when an object is activated or first called
+//!             -> Running (running.rs) one request: its thread has the row's priority; measured, if configured
 //! ```
 //!
 //! The measurements (measure.rs) are also a CORBA object (object.rs), for `oxorb sched calibrate` and `watch`.

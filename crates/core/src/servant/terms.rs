@@ -135,7 +135,7 @@ crate::threads::sync::thread_local! {
     static CLASS: Cell<Option<CommunicationClass>> = const { Cell::new(None) };
 }
 
-/// Reports whether a request has to be served [`within`] terms, because it has a deadline or contexts, or is nested in a
+/// Reports whether a request must be served [`within`] terms, because it has a deadline or contexts, or is nested in a
 /// request with a QoS.
 #[inline]
 pub(crate) fn any_apply(contexts: &ServiceContexts<'_>, times: &Times) -> bool {

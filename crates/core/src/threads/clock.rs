@@ -1,7 +1,7 @@
 //! Time as this crate reads it: the system's, or that of a simulation.
 //!
 //! Every deadline, age and pause in this crate is computed from these functions. In a test build with the feature
-//! `simulation` they read the clock of the simulated world (`src/sim/simulation`), which jumps to the next deadline when
+//! `simulation` they read the clock of the simulated world (`src/sim/simulation`), which jumps to the next deadline if
 //! all threads wait. In all other builds they only forward to the clocks of the system.
 
 pub(crate) use oxorb_sys::clock::LONGEST_WAIT;

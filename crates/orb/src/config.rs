@@ -4,43 +4,43 @@
 //! tables describe threadpools, a schedule and access rules:
 //!
 //! ```toml
-//! personality = "avionics"            # what all else is put over; may be left out
+//! personality = "avionics"            # base that the other tables override; optional
 //!
 //! [orb]
 //! RoundTripTimeout = 250              # -ORBRoundTripTimeout 250
-//! ListenEndpoints = ["iiop://:5000"]  # given several times
+//! ListenEndpoints = ["iiop://:5000"]  # a list
 //! LockMemory = true                   # 1
 //!
-//! [threadpool.control]                # found by its name
+//! [threadpool.control]                # Orb::threadpool_named("control")
 //! borrowing = false
 //! stack_size = 262144
 //! buffering = { requests = 64, octets = 65536 }
 //!
 //! [[threadpool.control.lane]]
-//! name = "50 Hz"                      # for people
-//! priority = 32000                    # CORBA's, 0 to 32767
+//! name = "50 Hz"                      # shown in messages
+//! priority = 32000                    # CORBA priority, 0 to 32767
 //! threads = 2
 //! dynamic = 4
 //! cpu = 1
 //!
-//! [schedule]                          # what the ORB enforces
+//! [schedule]                          # the schedule that the ORB enforces
 //! table = "schedule.json"             # from `oxorb sched emit --language json`; relative to this file
 //! measure = true                      # response and processor times, for `oxorb sched watch`
 //!
-//! [access]                            # who may call what; the first rule that matches decides
-//! default = "deny"                    # what no rule matches; has to be said
+//! [access]                            # permitted calls; the first rule that matches decides
+//! default = "deny"                    # for requests that no rule matches; required
 //!
 //! [[access.rule]]
 //! allow = ["tls:CN=alice,O=Bank", "uid:1000", "10.0.0.0/8"]   # or deny; "all"
 //! object = "accounts/*"               # POAs below the root, and the object id
 //! interface = "IDL:bank/Account:1.0"
 //! operation = ["balance", "deposit"]
-//! protected = true                    # over TLS only
+//! protected = true                    # only over TLS
 //!
 //! [[access.rule]]
 //! limit = "10.0.0.0/8"                # limits the requests of each client
-//! requests = 100                      # in a second
-//! burst = 20                          # at once
+//! requests = 100                      # per second
+//! burst = 20                          # that may arrive together
 //! ```
 //!
 //! The personalities included in OxORB are files of this form: [`PERSONALITIES`].

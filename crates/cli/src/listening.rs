@@ -44,10 +44,10 @@ impl Listening {
 #[derive(clap::Args)]
 pub(crate) struct ManagerListening {
     /// TCP port to listen on; a fixed port lets the reference outlive the process; 0 lets the system choose. Default:
-    /// without --host and --listen, a UNIX socket that only this user reaches
+    /// without --host and --listen, a UNIX socket that only this user can reach
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
-    /// Address to listen on over TCP; default: 127.0.0.1, which every user of this machine reaches. 0.0.0.0 or [::]:
+    /// Address to listen on over TCP; default: 127.0.0.1, which every user of this machine can reach. 0.0.0.0 or [::]:
     /// all IPv4 or IPv6 addresses
     #[arg(long, value_name = "HOST")]
     host: Option<String>,

@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// OxORB: a real-time CORBA ORB that talks to omniORB and JacORB.
+/// OxORB: a real-time CORBA ORB that interoperates with omniORB and JacORB.
 #[derive(Parser)]
 #[command(name = "oxorb", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "Start with `oxorb demo`.\n\n\

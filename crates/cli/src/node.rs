@@ -60,8 +60,8 @@ pub(crate) struct Args {
     /// Maximum number of plans with a part on this node
     #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_plans, value_parser = at_least_one)]
     max_plans: usize,
-    /// Output format; JSON writes one line when serving starts, and one for each incident, and what processes write to
-    /// standard output goes to standard error
+    /// Output format; JSON writes one line when serving starts, and one for each incident; the standard output of
+    /// processes then goes to standard error
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -91,7 +91,7 @@ pub(crate) struct Starting {
     /// Time limit in seconds of each call to a process: to install, connect and start its instances
     #[arg(long, value_name = "S", default_value_t = NodeSettings::default().call_timeout.as_secs(), value_parser = seconds())]
     call_timeout: u64,
-    /// Seconds that a process has to remove its instances, and then the same time again to end, before it is killed
+    /// Time limit in seconds for a process to remove its instances, and again to end; then it is killed
     #[arg(long, value_name = "S", default_value_t = NodeSettings::default().stop_timeout.as_secs(), value_parser = seconds())]
     stop_timeout: u64,
 }

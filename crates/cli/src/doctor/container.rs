@@ -80,8 +80,8 @@ fn container(host: &Host) -> Finding {
             Finding::improve(
                 NAME,
                 format!("{kind}{sees}"),
-                "The findings about the kernel concern the host, and must be changed there. Threads of devices cannot \
-                 be reached from a container.",
+                "Findings about the kernel concern the host: apply their remedies there. Threads of devices cannot be \
+                 reached from a container.",
                 &["on the host: oxorb doctor", "container: --pid host --network host"],
             )
             .left("belongs to the host: run the doctor there")

@@ -37,8 +37,8 @@ pub(crate) struct Args {
     /// Reject all requests that would change the names: clients can only resolve and list
     #[arg(long)]
     read_only: bool,
-    /// Name servers that this one may contact to resolve a name through a context bound here: HOST, HOST:PORT, /PATH or
-    /// @NAME of a UNIX socket, or uid:NUMBER for the sockets of a user, separated by commas; or `any`, or `none`
+    /// Name servers to which this one may forward a resolution: HOST, HOST:PORT, /PATH or @NAME of a UNIX socket, or
+    /// uid:NUMBER for the sockets of a user, separated by commas; or `any`, or `none`
     #[arg(long, value_name = "SERVERS", default_value = "none")]
     federate: Federation,
     /// Write the reference of the root context to FILE, too

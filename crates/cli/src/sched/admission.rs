@@ -64,7 +64,7 @@ pub(crate) struct AdmitArgs {
 /// Arguments of `oxorb sched release`.
 #[derive(clap::Args)]
 pub(crate) struct ReleaseArgs {
-    /// Work to release, in the same words as for its admission
+    /// Work to release, written as for its admission
     #[arg(required = true, value_name = "WHOSE")]
     whose: Vec<String>,
     #[command(flatten)]

@@ -15,8 +15,8 @@ pub(crate) enum Command {
 #[derive(clap::Args)]
 #[command(
     after_help = "Writes ca.pem and ca.key (the authority), server.pem, and NAME.pem for each client: certificate and \
-    key in one file. Nothing is overwritten. Keep ca.key away from servers, or remove it: anyone who has it can make \
-    certificates that all of them trust.\n\nExamples:\n  oxorb cert new\n  \
+    key in one file. Nothing is overwritten. Keep ca.key away from servers, or remove it: whoever has it can create \
+    certificates that these servers and clients trust.\n\nExamples:\n  oxorb cert new\n  \
     oxorb cert new --dir certs --host bank.example --host 10.0.0.7 --client alice --client bob"
 )]
 pub(crate) struct New {

@@ -190,7 +190,7 @@ impl Resolver<'_> {
         Some(Type::Fixed(digits_value as u16, scale_value as i16))
     }
 
-    /// Returns `int8` and its like, unless the name is declared.
+    /// Returns the IDL 4 type that a name such as `int8` denotes, unless the name is declared.
     pub(super) fn idl4_type(&self, name: &ScopedName) -> Option<Basic> {
         let [part] = &name.parts[..] else { return None };
         let basic = match &*part.name {

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use oxorb_sched::Dispatching;
 
 use crate::clock::end_of_wait;
-use crate::handle::Outlet;
 use crate::lane::Lane;
-use crate::outlet::{Asked, Runner, Shared, State, Turns};
+use crate::outlet::{Asked, Outlet, Runner, Shared, State, Turns};
 use crate::plan::{DispatcherError, LanePlan, OutletConnectError, Plan};
 use crate::sync::Lock;
 use crate::timers::{Timer, Timers};

@@ -55,7 +55,6 @@ mod clock;
 mod control;
 mod counts;
 mod dispatcher;
-mod handle;
 mod heap;
 mod lane;
 #[cfg(all(test, feature = "model"))]
@@ -77,8 +76,8 @@ pub use clock::{Clock, ManualClock, Monotonic};
 pub use control::{Control, Peer, Ping, Watch};
 pub use counts::{Cause, Counts};
 pub use dispatcher::Dispatcher;
-pub use handle::{Offered, Outlet, PullError};
 pub use ordinary::run_ordinary;
+pub use outlet::{Offered, Outlet, PullError};
 pub use oxorb_rt::dispatch::{ModuleStartError, ModuleThreads};
 pub use oxorb_sched::Dispatching;
 pub use oxorb_sched::queue::Missed;

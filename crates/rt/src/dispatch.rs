@@ -26,7 +26,6 @@
 
 mod module;
 mod plan;
-mod queue;
 
 pub use module::{DispatchingModule, ModuleCounts};
 pub use plan::{ModulePlan, ModuleStartError, ModuleThreads, QueueStorage};

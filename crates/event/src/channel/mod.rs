@@ -4,13 +4,11 @@
 //! SupplierProxy --push--> Routes (by type and source) --> Connected (filter) --> Outgoing --> servant, or message
 //! ```
 
-mod connection;
 mod consumer;
 mod control;
 mod core;
 mod dispatch;
 mod encoded;
-mod index;
 mod maker;
 mod notice;
 mod observers;
@@ -18,7 +16,6 @@ mod options;
 mod proxies;
 mod refusal;
 mod routes;
-mod sets;
 mod statistics;
 mod supplier;
 mod target;
@@ -28,7 +25,6 @@ use std::sync::Arc;
 
 use oxorb_delivery::{Beyond, Dispatcher, DispatcherError, Plan, Qos, Rate};
 
-pub use connection::{ConsumerConnection, SupplierConnection};
 pub(crate) use core::Core;
 use core::Queues;
 pub use dispatch::ConsumerDispatch;
@@ -37,10 +33,12 @@ pub(crate) use maker::Maker;
 pub use notice::{Notice, Released, Side};
 pub(crate) use observers::Watcher;
 pub use options::{ChannelOptions, Control, Limits};
-pub(crate) use proxies::{ConsumerProxy, SupplierProxy};
+pub use proxies::ConsumerConnection;
+pub(crate) use proxies::ConsumerProxy;
 pub use refusal::{ConnectError, PushError};
 pub use statistics::{ConsumerStatistics, Statistics, SupplierStatistics};
-pub(crate) use supplier::Supplier;
+pub use supplier::SupplierConnection;
+pub(crate) use supplier::{Supplier, SupplierProxy};
 pub(crate) use target::Consumer;
 
 use oxorb_scheduler::rtec_scheduler::SchedulerRef;

@@ -10,10 +10,9 @@ use oxorb::{CompletionStatus, Interface, SystemException, SystemExceptionKind, m
 use oxorb_delivery::{Outcome, Release, Sink};
 use oxorb_sys::sync::Mutex;
 
-use super::encoded::Octets;
+use super::encoded::{Octets, Set};
 use super::notice::Released;
 use super::options::ChannelOptions;
-use super::sets::Set;
 use crate::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 
 /// Object that receives the events of a consumer.

@@ -8,14 +8,15 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oxorb_sched::queue::{Full, Taken, Timing};
+use oxorb_sched::Dispatching;
+use oxorb_sched::queue::{DispatchQueue, Full, Heap, List, Missed, Taken, Timing};
+use oxorb_sched::time::Nanos;
 use oxorb_sys::clock::monotonic_nanoseconds;
 use oxorb_sys::mutex::{Guard, Mutex};
 use oxorb_sys::schedule::{self, ReservationError};
 use oxorb_sys::thread::ThreadPurpose;
 
-use crate::dispatch::queue::Queue;
-use crate::dispatch::{ModulePlan, ModuleStartError, ModuleThreads};
+use crate::dispatch::{ModulePlan, ModuleStartError, ModuleThreads, QueueStorage};
 
 /// Interval at which an idle thread rechecks its queue.
 const TICK: Duration = Duration::from_millis(500);
@@ -324,5 +325,57 @@ struct Alive<'s, T>(&'s Shared<T>);
 impl<T> Drop for Alive<'_, T> {
     fn drop(&mut self) {
         self.0.lock().alive -= 1;
+    }
+}
+
+/// Queue with storage chosen at run time.
+enum Queue<T> {
+    List(DispatchQueue<List<T>>),
+    Heap(DispatchQueue<Heap<T>>),
+}
+
+impl<T> Queue<T> {
+    fn new(
+        storage: QueueStorage,
+        dispatching: Dispatching,
+        missed: Missed,
+        capacity: usize,
+    ) -> Queue<T> {
+        match storage {
+            QueueStorage::List => {
+                Queue::List(DispatchQueue::with_capacity(dispatching, missed, capacity))
+            }
+            QueueStorage::Heap => {
+                Queue::Heap(DispatchQueue::with_capacity(dispatching, missed, capacity))
+            }
+        }
+    }
+
+    fn enqueue(&mut self, request: T, timing: Timing) -> Result<(), Full<T>> {
+        match self {
+            Queue::List(queue) => queue.enqueue(request, timing),
+            Queue::Heap(queue) => queue.enqueue(request, timing),
+        }
+    }
+
+    fn dequeue(&mut self, now: Nanos) -> Option<Taken<T>> {
+        match self {
+            Queue::List(queue) => queue.dequeue(now),
+            Queue::Heap(queue) => queue.dequeue(now),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Queue::List(queue) => queue.len(),
+            Queue::Heap(queue) => queue.len(),
+        }
+    }
+
+    fn misses(&self) -> u64 {
+        match self {
+            Queue::List(queue) => queue.misses(),
+            Queue::Heap(queue) => queue.misses(),
+        }
     }
 }

@@ -8,6 +8,7 @@
 //! | [`process`] | other processes that never outlive their test |
 //! | [`peers`] | other ORBs, if they are installed |
 //! | [`realtime`] | privileges for priorities and reservations |
+//! | [`stall`] | time that the machine takes from all threads of a processor |
 //! | [`resources`] | descriptors, threads and memory of a process |
 //! | [`hostile`] | peers that send octets which no correct client sends |
 //! | [`watchdog()`] | tests that never hang |
@@ -39,6 +40,7 @@ pub mod realtime;
 pub mod resources;
 mod rounds;
 mod side_by_side;
+pub mod stall;
 pub mod syscalls;
 pub mod tap;
 mod unique;

@@ -9,7 +9,6 @@ mod late;
 mod proof;
 mod report;
 mod sockets;
-mod stall;
 mod station;
 mod storm;
 

@@ -14,11 +14,11 @@ use oxorb::{Interface as _, Orb};
 use oxorb_sched::Task;
 use oxorb_sched::admission::{Answer, Controller, LateComers, MemberRequest};
 use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
+use oxorb_testkit::stall::{self, Judged, Response, Stalls};
 
 use super::admission::{curve, part};
 use super::idl::StationRef;
 use super::report::Proof;
-use super::stall::{self, Judged, Response, Stall};
 use super::station::{Desk, burn};
 use super::storm::{BUDGETS, FLOOD, FLOODERS, IDLE};
 use crate::Result;
@@ -33,6 +33,9 @@ const PERIOD: Duration = Duration::from_micros(200);
 
 /// Processor of all lanes and of the urgent client.
 const CPU: usize = 1;
+
+/// Period of the sentinel that measures stalls of the machine.
+const SENTINEL: Duration = Duration::from_micros(500);
 
 /// Number of calls without load, from which the processor time of one call is derived.
 const ALONE: usize = 20_000;
@@ -58,8 +61,8 @@ pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
     eprintln!("(d) {calls} calls beside the flood ...");
     let (responses, stalls, watcher) = run(calls, period, true)?;
     let bound = bound(worst_case, watcher, period)?;
-    let judged = stall::judge(&responses, &stalls, bound.map(Duration::from_nanos));
-    let Judged { beyond, explained, undisturbed_max } = judged;
+    let judged = stalls.judge(&responses, bound.map(Duration::from_nanos));
+    let Judged { beyond, explained, undisturbed_max, .. } = judged;
     eprintln!("(d) the same without an ORB ...");
     let mut without = times(&bare(calls / 5, period, part(&mut alone, 0.5)));
     drop(quiet);
@@ -74,7 +77,7 @@ pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
         bound_ns: bound,
         beyond,
         explained,
-        stalls: stalls.len() as u64,
+        stalls: stalls.count() as u64,
         undisturbed_max_ns: undisturbed_max.as_nanos() as u64,
         curve: curve(&mut times, 5),
         p50_ns: part(&mut times, 0.5),
@@ -116,7 +119,7 @@ fn times(responses: &[Response]) -> Vec<u64> {
 
 /// Returns the response to each call, the stalls of the machine meanwhile, and the longest check of the budget watcher
 /// in nanoseconds.
-fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<Response>, Vec<Stall>, u64)> {
+fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<Response>, Stalls, u64)> {
     let builder = real_time(Orb::builder().listen("iiop://127.0.0.1:0"));
     let server = builder.setting("Budget", BUDGETS).build()?;
     let desk = Desk::default();
@@ -144,9 +147,9 @@ fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<Response>, Ve
     let (others, own) = (client()?, client()?);
     let flood: StationRef = others.resolve(&low)?;
     let urgent: StationRef = own.resolve(&high)?;
-    let measured: Result<(Vec<Response>, Vec<Stall>)> = thread::scope(|scope| {
+    let measured: Result<(Vec<Response>, Stalls)> = thread::scope(|scope| {
         let over = &over;
-        let sentinel = scope.spawn(move || stall::watch(CPU, over));
+        let sentinel = scope.spawn(move || stall::watch(CPU, SENTINEL, over));
         if storm {
             for _ in 0..FLOODERS {
                 let flood = flood.clone();

@@ -376,12 +376,12 @@ fn locality_process() {
 }
 
 /// Plans of the avionics display, with this test program as artifact.
-struct Cockpit {
-    folder: Folder,
+pub(crate) struct Cockpit {
+    pub(crate) folder: Folder,
 }
 
 impl Cockpit {
-    fn new(test: &str) -> Cockpit {
+    pub(crate) fn new(test: &str) -> Cockpit {
         let folder = Folder::new(&format!("launch-{test}"));
         let command = rerun(test_name(locality_process));
         let arguments = command.get_args().map(|it| it.to_str().unwrap());

@@ -32,6 +32,7 @@ mod name_endless;
 mod name_protocols;
 mod new;
 mod priority;
+mod proved;
 mod roles;
 mod sched;
 mod sched_admission;

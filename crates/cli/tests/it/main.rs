@@ -41,3 +41,4 @@ mod sched_events;
 mod sched_flows;
 mod sched_live;
 mod sched_service;
+mod services;

@@ -97,12 +97,26 @@ pub(super) fn play(act: Act, args: &Args, documents: &Documents) -> Result<Playe
     let real_time_threads = server::real_time_threads(server.id());
     server.stop();
     let has_resources = act == Act::RealTime;
-    Ok(Played {
+    let mut played = Played {
         real_time_threads,
         stolen_ms: stolen.map(|stolen| stolen.as_millis() as u64),
         warning: warning.seen(from, to, has_resources),
         navigation: navigation.seen(from, to, has_resources),
-    })
+    };
+    played.judge_proof();
+    Ok(played)
+}
+
+impl Played {
+    /// Withdraws the proofs if the act did not meet the assumptions of the check: threads have the declared priorities,
+    /// and nothing else takes the processor from them. The warning display, whose work is as planned, shows whether
+    /// that was so.
+    pub(super) fn judge_proof(&mut self) {
+        if self.real_time_threads == 0 || !self.warning.is_within_bound() {
+            self.warning.proved_ns = None;
+            self.navigation.proved_ns = None;
+        }
+    }
 }
 
 /// Returns the command line for display.

@@ -23,14 +23,14 @@ pub(super) struct Documents {
     pub(super) warning: Promise,
 }
 
-/// Deadline of a display, and the response time that the check of the plan proves.
+/// Deadline of a display, and the bound on its response time by the check of the plan.
 #[derive(Clone, Copy)]
 pub(super) struct Promise {
     pub(super) title: &'static str,
     pub(super) period_ns: u64,
     pub(super) deadline_ns: u64,
     /// Longest response by the check; `None` if unbounded.
-    pub(super) proved_ns: Option<u64>,
+    pub(super) bound_ns: Option<u64>,
 }
 
 impl Documents {
@@ -101,7 +101,7 @@ fn promise(report: &Report, title: &'static str) -> Result<Promise, Failed> {
         title,
         period_ns: chain.period,
         deadline_ns: chain.deadline,
-        proved_ns: chain.response,
+        bound_ns: chain.response,
     })
 }
 

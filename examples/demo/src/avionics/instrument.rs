@@ -19,8 +19,10 @@ pub(super) struct Instrument {
 #[derive(serde::Serialize)]
 pub(super) struct Seen {
     pub(super) deadline_ns: u64,
-    /// Longest response that the check of plan and real-time resources proves, for the planned work; `None` for the act
+    /// Longest response for the planned work according to the check of plan and real-time resources; `None` for the act
     /// without them.
+    pub(super) bound_ns: Option<u64>,
+    /// The bound, if the act met the assumptions of the check; `None` otherwise.
     pub(super) proved_ns: Option<u64>,
     /// Number of ticks whose deadline was within the act.
     pub(super) ticks: u64,
@@ -30,6 +32,13 @@ pub(super) struct Seen {
     pub(super) lost: u64,
     pub(super) p50_ns: u64,
     pub(super) max_ns: u64,
+}
+
+impl Seen {
+    /// Reports whether no picture took longer than the bound of the check, and none is missing.
+    pub(super) fn is_within_bound(&self) -> bool {
+        self.lost == 0 && self.bound_ns.is_some_and(|bound| self.max_ns <= bound)
+    }
 }
 
 impl Instrument {
@@ -87,7 +96,8 @@ impl Instrument {
 
     /// Counts the ticks that were released at or after `from` and due at or before `to`, times of the monotonic clock.
     pub(super) fn seen(&self, from: u64, to: u64, has_resources: bool) -> Seen {
-        let Promise { deadline_ns, proved_ns, .. } = self.promise;
+        let Promise { deadline_ns, bound_ns, .. } = self.promise;
+        let bound_ns = bound_ns.filter(|_| has_resources);
         let ticks = self.ticks(from, to);
         let mut times: Vec<u64> =
             self.drawn.range(ticks.clone()).map(|(_, after)| after * 1_000).collect();
@@ -96,7 +106,8 @@ impl Instrument {
         let in_time = times.partition_point(|&time| time <= deadline_ns) as u64;
         Seen {
             deadline_ns,
-            proved_ns: proved_ns.filter(|_| has_resources),
+            bound_ns,
+            proved_ns: bound_ns,
             ticks: count,
             missed: count - in_time,
             lost: count - times.len() as u64,
@@ -129,7 +140,7 @@ mod tests {
             title: "warning",
             period_ns: 200_000_000,
             deadline_ns: 25_000_000,
-            proved_ns: Some(20_000_000),
+            bound_ns: Some(20_000_000),
         })
     }
 
@@ -144,6 +155,14 @@ mod tests {
         let seen = warning.seen(2_000_000_000, 2_825_000_000, true);
         assert_eq!((seen.ticks, seen.missed, seen.lost), (5, 3, 2));
         assert_eq!((seen.p50_ns, seen.max_ns), (25_000_000, 25_001_000));
+        assert!(!seen.is_within_bound());
+        // Tick 13 alone was within the bound of 20 ms. No bound is given for an act without real-time resources.
+        let alone = warning.seen(2_500_000_000, 2_625_000_000, true);
+        assert_eq!(
+            (alone.ticks, alone.bound_ns, alone.is_within_bound()),
+            (1, Some(20_000_000), true)
+        );
+        assert!(!warning.seen(2_500_000_000, 2_625_000_000, false).is_within_bound());
         let line = warning.line(2_000_000_000, 2_825_000_000);
         assert!(line.ends_with("  .!x.x"), "{line}");
     }
@@ -156,6 +175,6 @@ mod tests {
         }
         assert!(!warning.is_on());
         let seen = warning.seen(5, 5, false);
-        assert_eq!((seen.ticks, seen.missed, seen.proved_ns), (0, 0, None));
+        assert_eq!((seen.ticks, seen.missed, seen.bound_ns), (0, 0, None));
     }
 }

@@ -17,7 +17,11 @@ fn both_servers_are_counted_by_the_ticks_of_the_same_plan() {
             assert!(number("missed") <= number("ticks"), "{seen}");
             assert!(number("lost") <= number("missed"), "{seen}");
             assert_eq!(number("deadline_ns"), deadline);
-            assert_eq!(seen["proved_ns"].is_null(), act == "ordinary");
+            assert_eq!(seen["bound_ns"].is_null(), act == "ordinary");
+            // On a busy machine, the bound may be exceeded, and then it is not called proved.
+            let warning = &told[act]["warning"];
+            let is_late = warning["max_ns"].as_u64() > warning["bound_ns"].as_u64();
+            assert!(seen["proved_ns"].is_null() || !is_late, "{told}");
         }
         // A picture takes 60 ms of processor time and is due after 50: none can be in time, on any machine.
         let navigation = &told[act]["navigation"];

@@ -7,9 +7,11 @@ mod stand_in;
 mod template;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use oxorb::poa::{IdAssignment, ObjectId, Policies};
 use oxorb::servant::escape;
-use oxorb::{Interface as _, ObjectRef, Orb};
+use oxorb::{Interface as _, ObjectRef, Orb, Servant};
 use oxorb_ifr::client;
 use oxorb_ifr::types::{Interface, Types};
 use serde_json::json;
@@ -93,14 +95,10 @@ pub(crate) fn run(args: Args) -> Done {
     let scoped_name = interface.scoped_name.clone();
     let table = script.check(&interface, &known).map_err(because)?;
     let stand_in = StandIn::new(interface, source, orb.clone(), table, args.defaults, Log::new());
-    let object =
-        orb.root_poa().activate_servant(escape::servant(oxorb_dynamic::servant(stand_in)))?;
-    let object = ObjectRef::from_ref(object);
+    let servant = escape::servant(oxorb_dynamic::servant(stand_in));
+    let object = activate(&orb, args.name.as_deref(), servant)?;
     let corbaloc = match &args.name {
-        Some(name) => {
-            orb.bind(name, &object);
-            named(&object, name)
-        }
+        Some(name) => named(&object, name),
         None => object.to_corbaloc(),
     };
     if let Some(file) = &args.ior_file {
@@ -113,6 +111,23 @@ pub(crate) fn run(args: Args) -> Done {
     Log::line(&ready);
     orb.run();
     Ok(())
+}
+
+/// Activates the served object, and binds its name. The ORB begins to listen with the activation, so the name is bound
+/// before: an early client must not receive OBJECT_NOT_EXIST.
+fn activate(orb: &Orb, name: Option<&str>, servant: Arc<dyn Servant>) -> Result<ObjectRef, Failed> {
+    let policies = Policies { id_assignment: IdAssignment::User, ..Policies::default() };
+    let poa = orb.root_poa().create_poa("served", policies)?;
+    let id = ObjectId::from("object");
+    if let Some(name) = name {
+        poa.bind_name_to_id(name, id.clone());
+    }
+    let object = ObjectRef::from_ref(poa.activate_servant_with_id(&id, servant)?);
+    if let Some(name) = name {
+        // Also makes it an initial reference of this ORB.
+        orb.bind(name, &object);
+    }
+    Ok(object)
 }
 
 /// Returns the served interface, and the source of its types.
@@ -162,5 +177,48 @@ fn interface(types: &Types, name: Option<&str>) -> Result<Interface, Failed> {
                 names.join(", ")
             )))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use oxorb::{Outcome, Upcall};
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Servant for Nothing {
+        fn repository_id(&self) -> &str {
+            "IDL:Nothing:1.0"
+        }
+
+        fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+            upcall.done()
+        }
+    }
+
+    #[test]
+    fn the_name_is_bound_before_the_orb_listens() {
+        // The endpoint is taken, so the activation, with which the ORB would begin to listen, fails.
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("iiop://{}", taken.local_addr().unwrap());
+        let orb = Orb::builder().listen(&endpoint).listen_late().build().unwrap();
+        assert!(activate(&orb, Some("Account"), Arc::new(Nothing)).is_err());
+        assert!(orb.root_poa().unbind_name("Account"), "the name was not bound yet");
+        orb.shutdown(true).unwrap();
+    }
+
+    #[test]
+    fn the_served_object_has_its_name() {
+        let orb = Orb::builder().listen("iiop://127.0.0.1:0").listen_late().build().unwrap();
+        let object = activate(&orb, Some("Account"), Arc::new(Nothing)).unwrap();
+        let url = named(&object, "Account").unwrap();
+        let client = Orb::builder().build().unwrap();
+        assert!(!client.string_to_object(&url).unwrap().non_existent().unwrap());
+        client.shutdown(true).unwrap();
+        orb.shutdown(true).unwrap();
     }
 }

@@ -1,6 +1,7 @@
-//! What the services of the command print at start.
+//! What all servers of the command have in common: what they print at start, and when they begin to listen.
 
 use std::collections::BTreeSet;
+use std::net::TcpListener;
 
 use oxorb_testkit::process::Process;
 
@@ -44,5 +45,38 @@ fn a_service_names_only_options_that_it_has() {
         let is_open = printed.contains("changes: by every client that can connect");
         let offers = is_open && known.contains("--read-only");
         assert_eq!(printed.contains("(--read-only rejects them)"), offers, "{printed}");
+    }
+}
+
+/// S6: a server that listens before its objects exist tells early clients that they do not. An endpoint that is taken
+/// shows when a server begins to listen: behind everything else that may fail.
+#[test]
+fn servers_listen_when_all_else_is_ready() {
+    let folder = Folder::new("listen-last");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let address = format!("127.0.0.1:{port}");
+    let (good, bad) = (folder.file("account.idl", IDL), folder.file("bad.idl", "interface {"));
+    let folders = folder.path("fetched");
+    // Each server twice: with a file that it cannot use, and without.
+    for (server, option, wrong, right) in [
+        (&["serve"][..], "--idl", &bad, &good),
+        (&["deploy", "serve"], "--packages", &bad, &folder.path("packages")),
+        (
+            &["node", "serve", "--name", "nose", "--fetch-from", "http://127.0.0.1:9/files"],
+            "--fetched",
+            &bad,
+            &folders,
+        ),
+    ] {
+        let told = |file: &str| {
+            let output = run(&[server, &[option, file, "--port", &port]].concat());
+            assert_eq!(output.status.code(), Some(1), "{server:?} {file}: {output:?}");
+            text(&output.stderr)
+        };
+        let unusable = told(wrong);
+        assert!(unusable.contains("bad.idl") && !unusable.contains(&address), "{unusable}");
+        let cannot_listen = told(right);
+        assert!(cannot_listen.contains(&address), "{cannot_listen}");
     }
 }

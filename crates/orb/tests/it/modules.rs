@@ -21,6 +21,8 @@ use oxorb::{
     CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
     SystemExceptionKind, Upcall, minor,
 };
+use oxorb_sys::schedule;
+use oxorb_testkit::{overload_is_refused, require_reservations};
 
 use crate::common::{self, LONG, assert_raised, call, elsewhere};
 
@@ -303,22 +305,101 @@ fn an_orb_that_ends_lets_waiting_requests_run() {
     assert_eq!(asked.wait(), Ok(()));
 }
 
-#[test]
-fn processor_time_that_cannot_be_reserved_keeps_the_orb_from_listening() {
-    let mut rows = table(Strategy::MUF).operations().to_vec();
+/// Returns a scheduler whose modules reserve the processor time of their operations, each of which uses `worst_case` of
+/// 100 ms.
+fn reserving(
+    strategy: Strategy,
+    worst_case: u64,
+    change: impl FnOnce(&mut ModuleSettings),
+) -> RunTimeScheduler {
+    let mut rows = table(strategy).operations().to_vec();
     for row in &mut rows {
-        row.worst_case = row.period;
+        row.worst_case = worst_case;
+        row.period = 100 * MILLISECOND;
+        row.deadline = 100 * MILLISECOND;
     }
-    let queues = table(Strategy::MUF).queues().to_vec();
+    let queues = table(strategy).queues().to_vec();
     let table = DispatchTable::new(DispatchModel::Band, rows, queues).unwrap();
     let mut modules = ModuleSettings::default();
     modules.reserve = true;
+    change(&mut modules);
     let mut scheduler = RunTimeScheduler::new(table);
     scheduler.modules = Some(modules);
+    scheduler
+}
+
+/// Servant that reports the thread of each request, and whether it has reserved processor time.
+struct Reserved(Mutex<Sender<(String, bool)>>);
+
+impl Servant for Reserved {
+    fn repository_id(&self) -> &str {
+        "IDL:plant/Machine:1.0"
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        let thread = thread::current().name().unwrap_or_default().to_owned();
+        self.0.lock().unwrap().send((thread, schedule::is_reserved())).unwrap();
+        upcall.done()
+    }
+}
+
+#[test]
+fn modules_that_reserve_processor_time_serve_requests_with_it() {
+    let Some(_account) = require_reservations() else {
+        return;
+    };
+    // The second ORB gets the time that the first one has given back.
+    for _ in 0..2 {
+        let scheduler = reserving(Strategy::MUF, MILLISECOND, |_| {});
+        let server = common::transport::listening().scheduler(scheduler).build().unwrap();
+        let (tell, served) = mpsc::channel();
+        let servant = Arc::new(Reserved(Mutex::new(tell)));
+        let reference = server.root_poa().activate_servant(servant).unwrap();
+        let client = common::transport::builder().build().unwrap();
+        let object = elsewhere(&client, &reference);
+        for (operation, module) in
+            [(&WAIT, "oxorb-disp-1"), (&URGENT, "oxorb-disp-0"), (&WAIT, "oxorb-disp-1")]
+        {
+            call(&object, operation).unwrap();
+            assert_eq!(served.recv_timeout(LONG).unwrap(), (module.to_owned(), true));
+        }
+        // An operation without a row is served by the thread that reads it, which has reserved nothing.
+        call(&object, &OTHER).unwrap();
+        assert!(!served.recv_timeout(LONG).unwrap().1);
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+#[test]
+fn operations_that_need_more_than_a_processor_keep_the_orb_from_listening() {
+    // Under MLF, all five operations have one queue.
+    let scheduler = reserving(Strategy::MLF, 30 * MILLISECOND, |_| {});
     let refused = common::transport::listening().scheduler(scheduler).build().unwrap_err();
     let told = refused.to_string();
-    // The reason is the kernel's limits, a missing privilege, or the declared times of the operations.
-    assert!(told.contains("reserve") || told.contains("kernel"), "{told}");
+    let expected = "processor time cannot be reserved for dispatching queue 0: its operations use 150000000 ns of \
+                    each 100000000 ns";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
+fn processor_time_that_the_kernel_refuses_keeps_the_orb_from_listening() {
+    let Some(_account) = require_reservations() else {
+        return;
+    };
+    // Each of 64 threads asks for 45 % of a processor.
+    let scheduler = reserving(Strategy::MLF, 9 * MILLISECOND, |modules| modules.threads = 64);
+    match common::transport::listening().scheduler(scheduler).build() {
+        Ok(server) => {
+            assert!(!overload_is_refused(), "28 processors were given away");
+            server.shutdown(true).unwrap();
+        }
+        Err(refused) => {
+            assert!(overload_is_refused(), "{refused}");
+            let told = refused.to_string();
+            assert!(told.contains("45ms of each 100ms (45.0 % of a processor)"), "{told}");
+        }
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod cached;
 mod clock;
+#[cfg(feature = "collision")]
 mod collision;
 mod navigation;
 pub mod plans;
@@ -18,6 +19,8 @@ oxorb::include_idl!("avionics");
 
 /// Returns the implementations linked into an executable of this system, by the entry points in plans.
 pub fn implementations() -> Implementations {
-    let navigation = navigation::implementations(Implementations::new());
-    collision::implementations(navigation)
+    let known = navigation::implementations(Implementations::new());
+    #[cfg(feature = "collision")]
+    let known = collision::implementations(known);
+    known
 }

@@ -1,4 +1,7 @@
 //! Changes by the addition of the collision subsystem, counted from the files and compared with the README.
+//!
+//! The feature `collision` makes the difference between the two states of the code. `.ci/full demo` builds the first state
+//! without it and runs its plan, so nothing of it depends on the subsystem.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +58,7 @@ fn files(folder: &str) -> Vec<String> {
     found
 }
 
-/// Returns the sources of the state without the collision subsystem.
+/// Returns the paths of the sources that both states have.
 fn existing() -> Vec<String> {
     let all = files("idl").into_iter().chain(files("src"));
     all.filter(|file| !file.starts_with("src/collision/")).collect()
@@ -85,27 +88,60 @@ fn plans_and_resources_only_grow_and_the_readme_says_by_how_much() {
     }
 }
 
-/// A single executable runs both plans, so its sources are those of both states. None of them depends on the subsystem
-/// that was added later.
-#[test]
-fn no_line_of_an_existing_component_or_of_the_server_knows_the_new_subsystem() {
-    let words = ["collision", "radar", "warning", "obstacle"];
-    let mut knowing = Vec::new();
-    for file in existing() {
-        let text = read(&file).to_lowercase();
-        let lines = text.lines().filter(|line| words.iter().any(|word| line.contains(word)));
-        knowing.extend(lines.map(|line| format!("{file}: {}", line.trim())));
-    }
-    // The lists of linked implementations and of embedded plans.
-    knowing.retain(|line| !line.starts_with("src/plans.rs: "));
-    let linked =
-        ["src/lib.rs: mod collision;", "src/lib.rs: collision::implementations(navigation)"];
-    assert_eq!(knowing, linked);
+/// Line before a line that only the second state has.
+const ADDED: &str = "#[cfg(feature = \"collision\")]";
 
-    let (code, new) = (existing().len(), files("src/collision").len());
-    let row = format!("| {code} files of components and server | 0 | 0 | 0 |");
+/// Returns the code of the first and of the second state.
+fn states(code: &str) -> [String; 2] {
+    let (mut first, mut second) = (String::new(), String::new());
+    let mut is_added = false;
+    for line in code.lines() {
+        if line.trim() == ADDED {
+            is_added = true;
+            continue;
+        }
+        for state in [&mut first, &mut second].into_iter().skip(usize::from(is_added)) {
+            state.push_str(line);
+            state.push('\n');
+        }
+        assert!(!is_added || line.ends_with(';'), "more than a line is added: {line}");
+        is_added = false;
+    }
+    [first, second]
+}
+
+#[test]
+fn the_states_of_a_file_differ_by_the_lines_of_the_feature() {
+    let code = format!("mod a;\n{ADDED}\nmod b;\nfn f() {{\n    {ADDED}\n    b::g();\n}}\n");
+    let [first, second] = states(&code);
+    assert_eq!(first, "mod a;\nfn f() {\n}\n");
+    assert_eq!(second, "mod a;\nmod b;\nfn f() {\n    b::g();\n}\n");
+}
+
+#[test]
+fn no_line_of_a_component_or_of_the_server_changes() {
+    const LINKED: &str = "src/lib.rs";
+    let mut differing = Vec::new();
+    for file in existing() {
+        let code = read(&file);
+        assert_eq!(code.matches("collision\"").count(), code.matches(ADDED).count(), "{file}");
+        let [first, second] = states(&code);
+        let difference = Difference::between(&first, &second);
+        if difference != Difference::default() {
+            differing.push((file, difference));
+        }
+    }
+    // The list of linked implementations.
+    assert_eq!(differing, [(LINKED.to_owned(), Difference { removed: 0, added: 2 })]);
+
+    let (code, new) = (existing().len() - 1, files("src/collision").len());
     let readme = read("README.md");
-    assert!(readme.contains(&row), "the README lacks {row}");
+    for row in [
+        format!("| {code} files of components and server | 0 | 0 | 0 |"),
+        format!("| list of linked implementations, `{LINKED}` | 1 | 0 | 2 |"),
+    ] {
+        assert!(readme.contains(&row), "the README lacks {row}");
+    }
     let files = files("src/collision").into_iter();
     let lines = files.map(|file| read(&file).lines().count());
     let row = format!("| {new} new files of components | | | {} |", lines.sum::<usize>());

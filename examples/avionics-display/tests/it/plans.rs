@@ -1,15 +1,18 @@
 //! The executable under each plan, as a user would run it.
 
+#[cfg(feature = "collision")]
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
 use oxorb_testkit::process::Process;
+#[cfg(feature = "collision")]
 use oxorb_testkit::realtime::require_realtime;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
 const NAVIGATION: &str = "navigation: tick=";
+#[cfg(feature = "collision")]
 const WARNING: &str = "warning: tick=";
 
 fn run(plan: &str, resources: Option<&str>) -> Process {
@@ -51,6 +54,7 @@ fn the_navigation_display_is_updated_in_an_ordinary_and_in_a_real_time_server() 
     is_updated(&mut run("navigation.toml", Some("navigation.rt.toml")), NAVIGATION);
 }
 
+#[cfg(feature = "collision")]
 #[test]
 fn the_warning_display_is_updated_beside_it_in_both() {
     for resources in [None, Some("with-warning.rt.toml")] {
@@ -60,6 +64,7 @@ fn the_warning_display_is_updated_beside_it_in_both() {
     }
 }
 
+#[cfg(feature = "collision")]
 #[test]
 fn the_xml_forms_of_the_plans_run_as_well() {
     let mut server = run("with-warning.cdp", Some("with-warning.rt.csr"));
@@ -67,6 +72,7 @@ fn the_xml_forms_of_the_plans_run_as_well() {
 }
 
 /// The executor starts its thread like any other thread; class and priority come from the real-time resources.
+#[cfg(feature = "collision")]
 #[test]
 fn each_rate_generator_has_the_priority_of_its_container() {
     if !require_realtime() {

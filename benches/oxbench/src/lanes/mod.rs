@@ -67,8 +67,9 @@ impl Order {
 /// Options of `oxbench lanes`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPU time of one call, in us. All clients together request 150 times this time per second
-    #[arg(long, value_delimiter = ',', default_values_t = [1000, 2000, 3000, 4000, 5000, 6000, 7000, 8000, 10000, 12000])]
+    /// CPU time of one call, in us. All clients together request 150 times this time per second. The default is the work
+    /// of `oxbench components`: 20 to 240 repetitions of 50 us
+    #[arg(long, value_delimiter = ',', default_values_t = [1000, 2000, 3000, 4000, 5000, 5500, 6000, 6500, 7000, 8000, 9000, 10500, 12000])]
     work: Vec<u32>,
 
     /// Seconds of measurement for each point

@@ -67,8 +67,8 @@ impl Order {
 /// Options of `oxbench lanes`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// CPU time of one call, in us. All clients together request 150 times this time per second. The default is the work
-    /// of `oxbench components`: 20 to 240 repetitions of 50 us
+    /// CPU time of one call, in us. All clients together request 150 times this time per second. The default is the
+    /// work of `oxbench components`: 20 to 240 repetitions of 50 us
     #[arg(long, value_delimiter = ',', default_values_t = [1000, 2000, 3000, 4000, 5000, 5500, 6000, 6500, 7000, 8000, 9000, 10500, 12000])]
     work: Vec<u32>,
 

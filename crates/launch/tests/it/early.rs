@@ -1,7 +1,7 @@
 //! Managers bind their keys and hold requests before their ORB listens, so that no client is told that they are gone.
 //!
-//! The endpoint of the ORB is taken. The first activation, with which the ORB would begin to listen, therefore fails, and
-//! what a manager has done by then shows the order.
+//! The endpoint of the ORB is taken. The first activation, with which the ORB would begin to listen, therefore fails,
+//! and what a manager has done by then shows the order.
 
 use std::net::TcpListener;
 

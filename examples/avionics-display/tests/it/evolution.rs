@@ -1,7 +1,7 @@
 //! Changes by the addition of the collision subsystem, counted from the files and compared with the README.
 //!
-//! The feature `collision` makes the difference between the two states of the code. `.ci/full demo` builds the first state
-//! without it and runs its plan, so nothing of it depends on the subsystem.
+//! The feature `collision` makes the difference between the two states of the code. `.ci/full demo` builds the first
+//! state without it and runs its plan, so nothing of it depends on the subsystem.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -79,7 +79,9 @@ impl Comparison {
             "The check's bound applies to a processor that has no other work: {}.",
             match self.real_time.stolen_ms {
                 None => "this kernel does not report the time that the host of a virtual machine\ntook".to_owned(),
-                Some(0) => "the host of this machine took less than 10 ms;\n`oxorb doctor` looks for other reasons".to_owned(),
+                Some(0) => "the host of this machine took less than 10 ms;\n`oxorb doctor` looks for other \
+                            reasons"
+                    .to_owned(),
                 Some(ms) => format!("the host of this virtual machine took {ms} ms\nduring this time"),
             }
         )

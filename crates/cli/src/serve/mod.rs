@@ -9,7 +9,7 @@ mod template;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use oxorb::poa::{IdAssignment, ObjectId, Policies};
+use oxorb::poa::{IdAssignment, ObjectId, PoaError, Policies};
 use oxorb::servant::escape;
 use oxorb::{Interface as _, ObjectRef, Orb, Servant};
 use oxorb_ifr::client;
@@ -115,7 +115,11 @@ pub(crate) fn run(args: Args) -> Done {
 
 /// Activates the served object, and binds its name. The ORB begins to listen with the activation, so the name is bound
 /// before: an early client must not receive OBJECT_NOT_EXIST.
-fn activate(orb: &Orb, name: Option<&str>, servant: Arc<dyn Servant>) -> Result<ObjectRef, Failed> {
+fn activate(
+    orb: &Orb,
+    name: Option<&str>,
+    servant: Arc<dyn Servant>,
+) -> Result<ObjectRef, PoaError> {
     let policies = Policies { id_assignment: IdAssignment::User, ..Policies::default() };
     let poa = orb.root_poa().create_poa("served", policies)?;
     let id = ObjectId::from("object");

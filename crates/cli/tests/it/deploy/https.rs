@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::repository::{COCKPIT, repository};
+use super::repository::repository;
 use crate::common::Folder;
-use crate::launch::{bad, good, serve};
+use crate::launch::{bad, serve};
 
 /// Returns the arguments of an execution manager that keeps packages, and installs archives from these servers.
 fn manager<'a>(packages: &'a str, url: &'a str) -> Vec<&'a str> {
@@ -41,8 +41,10 @@ mod with_tls {
     use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
     use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+    use super::super::repository::COCKPIT;
     use super::*;
     use crate::common::{LIMIT, run};
+    use crate::launch::good;
 
     /// Makes an authority, and a certificate for `localhost`; returns the files of the server and of the authority.
     fn certificates(folder: &Folder, name: &str) -> (String, String) {

@@ -1,5 +1,6 @@
 //! `oxorb gateway http` before `oxorb serve`.
 
+mod browser;
 mod call;
 mod client;
 mod events;

@@ -101,7 +101,7 @@ function exampleOfObject(type, state) {
 function button(parent, text, action) {
   const made = added(parent, "button", text);
   made.type = "button";
-  made.addEventListener("click", action);
+  made.addEventListener("click", () => action(made));
 }
 
 function input(parent, label, text) {
@@ -135,8 +135,10 @@ function attribute(parent, url, known) {
 // Object that was chosen last. The description of another one may arrive later.
 let chosen;
 
-async function choose(object) {
+async function choose(object, chooser) {
   chosen = object;
+  element("objects").querySelector("[aria-current]")?.removeAttribute("aria-current");
+  chooser.setAttribute("aria-current", "true");
   const members = element("members");
   members.replaceChildren();
   element("name").textContent = object.name;
@@ -156,7 +158,7 @@ async function load() {
   list.replaceChildren();
   if (answer === undefined) return;
   element("answer").textContent = "";
-  answer.objects.forEach((object) => button(list, object.name, () => choose(object)));
+  answer.objects.forEach((object) => button(list, object.name, (made) => choose(object, made)));
 }
 
 element("load").addEventListener("click", load);

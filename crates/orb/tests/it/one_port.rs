@@ -23,6 +23,8 @@ use crate::common::transport::{protocol, url};
 use crate::common::worker::*;
 use crate::common::{self, ARCHITECTURES, LONG, assert_raised, elsewhere, until};
 
+mod peers;
+
 /// Pause before a call that was refused is repeated.
 const PAUSE: Duration = Duration::from_millis(50);
 

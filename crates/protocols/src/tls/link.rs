@@ -35,6 +35,10 @@ const BATCH: usize = 2 * FRAGMENT;
 /// Maximum number of slices of a batch.
 const BATCH_SLICES: usize = 16;
 
+/// Maximum number of octets that a peer may send as records without content, such as session tickets, before the
+/// content that follows. Rustls limits most kinds of them, but not tickets, which cost processor time.
+const MAX_EMPTY: usize = 64 << 10;
+
 /// TCP connection that carries TLS.
 ///
 /// One thread may read while another writes: the lock is held while some records are decrypted or
@@ -44,6 +48,9 @@ const BATCH_SLICES: usize = 16;
 ///
 /// Encrypted octets that could not be sent cannot be withdrawn: after a failed write, the link
 /// writes no more, even if nothing was sent.
+///
+/// A peer that sends more than 64 KiB of records without content in a row, such as session tickets, is at fault, and
+/// the next read fails.
 pub struct TlsLink {
     tcp: TcpLink,
     side: Side,
@@ -83,6 +90,8 @@ struct Reading {
     piece: usize,
     /// Whether a record arrived after the handshake: the other end has accepted this one.
     heard: bool,
+    /// Number of octets that were passed to TLS since the last content.
+    empty: usize,
     ended: bool,
 }
 
@@ -120,6 +129,7 @@ impl TlsLink {
                 octets: Vec::new(),
                 piece: SMALL,
                 heard: false,
+                empty: 0,
                 ended: false,
             }),
             writing: Mutex::default(),
@@ -209,6 +219,7 @@ impl TlsLink {
                 // The peer has sent close_notify.
                 Ok([]) => break true,
                 Ok(octets) => {
+                    reading.empty = 0;
                     let count = octets.len().min(max - taken);
                     buffer.extend_from_slice(&octets[..count]);
                     tls.reader().consume(count);
@@ -223,12 +234,8 @@ impl TlsLink {
             if used == reading.octets.len() {
                 break reading.ended;
             }
-            match self.process(&mut tls, &reading.octets[used..]) {
-                Ok(0) => used = reading.octets.len(),
-                Ok(count) => {
-                    used += count;
-                    reading.heard = true;
-                }
+            match self.process(&mut tls, reading, used) {
+                Ok(count) => used += count,
                 // The octets before the fault are returned first. The next read reports the fault.
                 Err(_) if taken > 0 => break false,
                 Err(error) => {
@@ -251,12 +258,29 @@ impl TlsLink {
         })
     }
 
-    /// Passes octets to TLS; returns the number consumed, 0 after the end.
-    fn process(&self, tls: &mut Connection, octets: &[u8]) -> Result<usize, Error> {
-        let mut rest = octets;
+    /// Passes the received octets from `at` on to TLS; returns the number of those that are done with: all after the
+    /// end.
+    fn process(
+        &self,
+        tls: &mut Connection,
+        reading: &mut Reading,
+        at: usize,
+    ) -> Result<usize, Error> {
+        if reading.empty > MAX_EMPTY {
+            return Err(Error::General(format!(
+                "the {} sent more than {MAX_EMPTY} octets of TLS records without content",
+                self.side.peer()
+            )));
+        }
+        let mut rest = &reading.octets[at..];
         let general = |error: io::Error| Error::General(error.to_string());
-        let count = tls.read_tls(&mut rest).map_err(general)?;
+        let count = match tls.read_tls(&mut rest).map_err(general)? {
+            0 => return Ok(reading.octets.len() - at),
+            count => count,
+        };
         tls.process_new_packets()?;
+        reading.empty += count;
+        reading.heard = true;
         Ok(count)
     }
 
@@ -299,12 +323,8 @@ impl TlsLink {
             while used < reading.octets.len()
                 && matches!(tls.reader().fill_buf(), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
             {
-                match self.process(&mut tls, &reading.octets[used..]) {
-                    Ok(0) => used = reading.octets.len(),
-                    Ok(count) => {
-                        used += count;
-                        reading.heard = true;
-                    }
+                match self.process(&mut tls, &mut reading, used) {
+                    Ok(count) => used += count,
                     // The next read will return this error.
                     Err(_) => return Ok(Seen::Octets),
                 }

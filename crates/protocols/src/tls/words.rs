@@ -45,6 +45,7 @@ pub(crate) fn why(error: &Error, peer: &str) -> String {
         Error::DecryptError => {
             format!("octets of the {peer} were changed in transit, or another sender forged them")
         }
+        Error::General(why) => why.clone(),
         other => format!("{other}"),
     }
 }

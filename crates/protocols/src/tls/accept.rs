@@ -47,6 +47,8 @@ pub struct TlsAcceptor {
 
 #[derive(Default)]
 struct Work {
+    /// Whether a client waits to be accepted, as far as known.
+    client_waits: bool,
     under_way: Vec<UnderWay>,
     parting: Vec<Parting>,
     /// Time at which the last handshake must end; set once the endpoint is closed.
@@ -100,7 +102,9 @@ impl TlsAcceptor {
             let peer = "certificates".to_owned();
             return Err(RefusedConnection { peer, why }.into());
         }
-        if let Some(evicted) = self.begin(work, &loaded)? {
+        if std::mem::take(&mut work.client_waits)
+            && let Some(evicted) = self.begin(work, &loaded)?
+        {
             return Err(evicted.into());
         }
         self.turn(work, true)
@@ -173,12 +177,13 @@ impl TlsAcceptor {
         let Some(ready) = socket::all_ready(all, limit)? else {
             return Ok(None);
         };
-        let ready = &ready[usize::from(listening)..];
+        let (listener, ready) = ready.split_at(usize::from(listening));
+        work.client_waits = listener.contains(&true);
         let (clients, parting) = ready.split_at(work.under_way.len());
         let mut ready = parting.iter();
         work.parting.retain_mut(|it| !*ready.next().unwrap_or(&false) || it.goes_on());
-        // The order is reversed, so that removing a handshake does not change the indices of those still to come.
-        for at in (0..clients.len()).rev().filter(|at| clients[*at]) {
+        // The oldest handshake comes first, so that younger ones do not keep it waiting.
+        for at in (0..clients.len()).filter(|at| clients[*at]) {
             match work.under_way[at].half.step() {
                 Ok(Step::Done) => {
                     let done = work.under_way.remove(at);

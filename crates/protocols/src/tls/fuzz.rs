@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustls::{Connection, ServerConfig, ServerConnection};
 
 use crate::tls::handshake::Records;
+use crate::tls::link::Side;
 use crate::tls::subject_of;
 
 /// Passes octets to a server's handshake, as from a client, in pieces of `piece` octets. Reports
@@ -13,7 +14,7 @@ use crate::tls::subject_of;
 pub fn records(config: &Arc<ServerConfig>, octets: &[u8], piece: usize) -> bool {
     let server = ServerConnection::new(Arc::clone(config)).expect("the configuration is sound");
     let mut tls = Connection::Server(server);
-    let mut records = Records::new("client");
+    let mut records = Records::new(Side::Server);
     let mut rest = octets;
     while !rest.is_empty() && tls.is_handshaking() {
         let count = records.missing().min(piece.max(1)).min(rest.len());

@@ -19,6 +19,14 @@ const MAX_OCTETS: usize = 64 << 10;
 /// Size of a record header, in octets.
 const HEADER: usize = 5;
 
+/// Number of octets of the first read of a server. A client cannot end the handshake before it has heard the server, so
+/// whatever arrives first belongs to the handshake.
+const FIRST: usize = 4 << 10;
+
+/// Number of octets after a record that certainly belong to the handshake, while it is not over: its last record is
+/// Finished, which has at least 37 (TLS 1.2 with ChaCha20-Poly1305).
+const AHEAD: usize = 32;
+
 /// Largest record without its header, in octets (RFC 8446, 5.2; some more in TLS 1.2).
 const MAX_RECORD: usize = (16 << 10) + 2048;
 
@@ -46,7 +54,7 @@ pub(crate) enum Step {
 
 impl Half {
     pub(crate) fn new(tcp: TcpLink, tls: Connection, side: Side) -> Self {
-        Self { tcp, tls, side, records: Records::new(side.peer()), outgoing: Vec::new(), sent: 0 }
+        Self { tcp, tls, side, records: Records::new(side), outgoing: Vec::new(), sent: 0 }
     }
 
     pub(crate) fn tcp(&self) -> &TcpLink {
@@ -62,8 +70,9 @@ impl Half {
         self.tcp.poll_fd().expect("TCP has a descriptor")
     }
 
-    /// Advances as far as possible without waiting. Records are read one by one, so that none after
-    /// the handshake is taken from the socket, which could not report it any more.
+    /// Advances as far as possible without waiting. No octets after the handshake are taken from the socket, which
+    /// could not report them any more. After octets were sent, no others are read before the socket reports them,
+    /// because the peer has yet to answer.
     ///
     /// # Errors
     /// The reason why the handshake failed, as the rest of a sentence. The alert to the peer has
@@ -71,6 +80,7 @@ impl Half {
     pub(crate) fn step(&mut self) -> Result<Step, String> {
         let peer = self.side.peer();
         loop {
+            let has_output = self.tls.wants_write() || !self.outgoing.is_empty();
             match self.send() {
                 Ok(true) => {}
                 Ok(false) => return Ok(Step::Output),
@@ -80,6 +90,9 @@ impl Half {
             }
             if !self.tls.is_handshaking() {
                 return Ok(Step::Done);
+            }
+            if has_output {
+                return Ok(Step::Input);
             }
             let missing = self.records.missing();
             match self.tcp.read_now(&mut self.records.octets, missing) {
@@ -144,58 +157,70 @@ impl Half {
     }
 }
 
-/// Received octets of the current record of a handshake.
+/// Received octets of a handshake that were not passed to TLS yet.
 pub(crate) struct Records {
     pub(crate) octets: Vec<u8>,
-    /// Size of the record as far as known, in octets.
+    /// Size of the first record in `octets` as far as known, in octets.
     wanted: usize,
-    /// Total size of all records, in octets.
+    /// Total number of octets received.
     pub(crate) received: usize,
-    /// Word for the other end in messages: `server` or `client`.
-    peer: &'static str,
+    /// This end.
+    side: Side,
 }
 
 impl Records {
-    pub(crate) fn new(peer: &'static str) -> Self {
-        Self { octets: Vec::new(), wanted: HEADER, received: 0, peer }
+    pub(crate) fn new(side: Side) -> Self {
+        Self { octets: Vec::new(), wanted: HEADER, received: 0, side }
     }
 
     /// Returns the maximum number of octets to read next.
     pub(crate) fn missing(&self) -> usize {
-        self.wanted - self.octets.len()
+        match (self.octets.len(), self.side) {
+            (0, Side::Server) if self.received == 0 => FIRST,
+            (0, _) => AHEAD,
+            (have, _) => self.wanted - have,
+        }
     }
 
-    /// Checks the received octets, and passes the record to TLS once complete.
+    /// Checks the received octets, and passes complete records to TLS.
     ///
     /// # Errors
     /// The reason why the handshake fails, as the rest of a sentence.
     pub(crate) fn give(&mut self, tls: &mut Connection) -> Result<(), String> {
+        let peer = self.side.peer();
         if self.received > MAX_OCTETS {
-            let peer = self.peer;
             return Err(format!("the handshake of the {peer} needs more than {MAX_OCTETS} octets"));
         }
-        if let &[kind, _, _, high, low] = &self.octets[..] {
+        let mut used = 0;
+        while tls.is_handshaking() {
+            let octets = &self.octets[used..];
+            self.wanted = HEADER;
+            let Some(&[kind, _, _, high, low]) = octets.first_chunk::<HEADER>() else {
+                break;
+            };
             self.wanted = HEADER + usize::from(u16::from_be_bytes([high, low]));
             if !(20..=23).contains(&kind) || self.wanted > HEADER + MAX_RECORD {
-                return Err(no_tls(&self.octets, self.peer));
+                return Err(no_tls(octets, peer));
             }
-        }
-        if self.octets.len() < self.wanted {
-            return Ok(());
-        }
-        let mut rest = &self.octets[..];
-        while !rest.is_empty() {
-            match tls.read_tls(&mut rest) {
-                // The peer has sent close_notify, after which TLS accepts no more octets.
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(error) => return Err(error.to_string()),
+            let Some(mut rest) = octets.get(..self.wanted) else {
+                break;
+            };
+            while !rest.is_empty() {
+                match tls.read_tls(&mut rest) {
+                    // The peer has sent close_notify, after which TLS accepts no more octets.
+                    Ok(0) => break,
+                    Ok(_) => {}
+                    Err(error) => return Err(error.to_string()),
+                }
+                let processed = tls.process_new_packets();
+                processed.map_err(|error| words::why(&error, peer))?;
             }
-            let processed = tls.process_new_packets();
-            processed.map_err(|error| words::why(&error, self.peer))?;
+            used += self.wanted;
         }
-        self.octets.clear();
-        self.wanted = HEADER;
+        if !tls.is_handshaking() && used < self.octets.len() {
+            return Err(format!("the {peer} sent more than its handshake before it could end"));
+        }
+        self.octets.drain(..used);
         Ok(())
     }
 }

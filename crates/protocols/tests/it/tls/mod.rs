@@ -2,5 +2,6 @@
 
 mod common;
 mod conformance;
+mod early;
 mod floods;
 mod refused;

@@ -124,21 +124,28 @@ impl Registry {
         let new = || Arc::new(Client::counted_in(&self.messages));
         let client = Arc::clone(state.clients.entry(identity.clone()).or_insert_with(new));
         let mut purged = None;
-        if let Some(limit) = options.max_connections_per_client
-            && client.connections.load(Ordering::Relaxed) - client.ending.load(Ordering::Relaxed)
-                >= limit
-        {
-            let of_client = |entry: &Entry| {
-                let of = entry.status.client.as_ref();
-                of.is_some_and(|of| Arc::ptr_eq(of, &client))
-            };
-            purged = self.purge_at(&mut state, self.now(), of_client);
-            if purged.is_none() {
-                return Err(Refused::Limit(Incident::TooManyFromClient));
+        if let Some(limit) = options.max_connections_per_client {
+            let open = client.connections.load(Ordering::Relaxed);
+            let ending = client.ending.load(Ordering::Relaxed);
+            if is_full(open, ending, limit) {
+                let of_client = |entry: &Entry| {
+                    let of = entry.status.client.as_ref();
+                    of.is_some_and(|of| Arc::ptr_eq(of, &client))
+                };
+                if ending < limit {
+                    purged = self.purge_at(&mut state, self.now(), of_client);
+                }
+                if purged.is_none() {
+                    return Err(Refused::Limit(Incident::TooManyFromClient));
+                }
             }
         }
-        if state.links.len() - state.ending >= options.max_connections {
-            purged = self.purge_at(&mut state, self.now(), |_| true);
+        let most = options.max_connections;
+        if is_full(state.links.len(), state.ending, most) {
+            purged = None;
+            if state.ending < most {
+                purged = self.purge_at(&mut state, self.now(), |_| true);
+            }
             if purged.is_none() {
                 self.forget(&mut state, &identity);
                 return Err(Refused::Limit(Incident::TooManyConnections));
@@ -425,9 +432,18 @@ impl Registry {
     }
 }
 
+/// Reports whether `most` connections are open. Those that were asked to end count only beyond `most` of them: if the
+/// threads that would end them are busy, their number would otherwise have no limit.
+fn is_full(open: usize, ending: usize, most: usize) -> bool {
+    open - ending.min(most) >= most
+}
+
 #[cfg(test)]
 mod tests {
+    use oxorb_giop::Inbox;
+
     use super::*;
+    use crate::conn::{Calls, ConnectionEnd};
     use crate::server::share::{Claim, ClientLimits};
 
     fn link() -> (Arc<dyn Link>, impl Link) {

@@ -644,6 +644,10 @@ impl Calls for Multiplexed {
         self.replies.is_awaited()
     }
 
+    fn retire(&self) -> bool {
+        self.replies.retire()
+    }
+
     fn expire(&self, now: Instant, patience: Option<Duration>) {
         self.expire(now, patience);
     }

@@ -25,6 +25,10 @@ pub(crate) trait Calls: Any + Send + Sync {
     /// Reports whether a call waits for its answer.
     fn is_awaited(&self) -> bool;
 
+    /// Accepts no more calls, so that they use another connection, unless one waits for its answer. Returns
+    /// whether none does. For a connection that is about to be closed.
+    fn retire(&self) -> bool;
+
     /// Fails the calls whose time limit has expired, and notifies the other side. `patience` limits other writes to
     /// this connection.
     fn expire(&self, now: Instant, patience: Option<Duration>);

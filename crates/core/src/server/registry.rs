@@ -204,11 +204,17 @@ impl Registry {
         which: impl Fn(&Entry) -> bool,
     ) -> Option<String> {
         let latest = now.saturating_sub(PURGE_AFTER.as_millis() as u64);
-        let candidates = state.links.values().filter(|entry| which(entry));
-        let (entry, _) = candidates
-            .filter(|entry| entry.status.may_end())
-            .filter_map(|entry| Some((entry, entry.status.use_since(latest)?)))
-            .min_by_key(|(_, rank)| *rank)?;
+        let entry = loop {
+            let candidates = state.links.values().filter(|entry| which(entry));
+            let (entry, _) = candidates
+                .filter(|entry| entry.status.may_end())
+                .filter_map(|entry| Some((entry, entry.status.use_since(latest)?)))
+                .min_by_key(|(_, rank)| *rank)?;
+            // A call of this side may have begun meanwhile. The connection is then no candidate any more.
+            if entry.status.retires_calls() {
+                break entry;
+            }
+        };
         entry.status.told.store(true, Ordering::Relaxed);
         if let Some(client) = &entry.status.client {
             client.ending.fetch_add(1, Ordering::Relaxed);
@@ -236,8 +242,9 @@ impl Registry {
             return false;
         };
         let since = status.idle_since.load(Ordering::Relaxed);
-        if since != 0 && status.under_way() > 0 {
-            // The connection is idle from the end of its request on. If the exchange fails, input has arrived.
+        if since != 0 && (status.under_way() > 0 || status.awaits_answer()) {
+            // The connection is idle from the end of its request, or of the call over it, on. If the exchange fails,
+            // input has arrived.
             let (set, load) = (Ordering::Relaxed, Ordering::Relaxed);
             let _ = status.idle_since.compare_exchange(since, self.now(), set, load);
             return false;
@@ -245,6 +252,7 @@ impl Registry {
         since != 0
             && status.may_end()
             && self.now().saturating_sub(since) >= limit.as_millis() as u64
+            && status.retires_calls()
             && {
                 let mut state = self.lock();
                 if !status.told.swap(true, Ordering::Relaxed) {
@@ -547,6 +555,112 @@ mod tests {
         assert_ne!(status.idle_since.load(Ordering::Relaxed), 0);
         status.goes_no_more(7);
         assert!(registry.is_overdue(&status, Some(Duration::ZERO)));
+    }
+
+    /// Calls over a connection that a client offers.
+    #[derive(Default)]
+    struct Callbacks {
+        awaited: AtomicBool,
+        retired: AtomicBool,
+        /// Whether a call begins after the connection was found without one.
+        begins_late: AtomicBool,
+    }
+
+    impl Calls for Callbacks {
+        fn complete(&self, _: &mut Inbox) -> Result<(), ConnectionEnd> {
+            Ok(())
+        }
+
+        fn is_awaited(&self) -> bool {
+            self.awaited.load(Ordering::Relaxed)
+        }
+
+        fn retire(&self) -> bool {
+            if self.begins_late.swap(false, Ordering::Relaxed) {
+                self.awaited.store(true, Ordering::Relaxed);
+            }
+            let retires = !self.is_awaited();
+            self.retired.store(retires, Ordering::Relaxed);
+            retires
+        }
+
+        fn expire(&self, _: Instant, _: Option<Duration>) {}
+
+        fn end(&self, _: ConnectionEnd) {}
+    }
+
+    #[test]
+    fn a_connection_is_kept_while_a_callback_over_it_is_outstanding() {
+        let registry = Registry::default();
+        let (offered, _other) = link();
+        let status = registry.admit(&offered, &options(1)).ok().unwrap().status;
+        let calls = Arc::new(Callbacks::default());
+        status.use_both_ways(Arc::<Callbacks>::clone(&calls));
+        let idle = || status.idle_since.store(1, Ordering::Relaxed);
+        let purge = || registry.purge_at(&mut registry.lock(), 10_000, |_| true);
+        calls.awaited.store(true, Ordering::Relaxed);
+        idle();
+        assert!(purge().is_none());
+        assert!(!registry.is_overdue(&status, Some(Duration::ZERO)));
+        assert!(!status.was_told_to_end());
+        // The callback begins while a connection to be closed is being selected.
+        calls.awaited.store(false, Ordering::Relaxed);
+        calls.begins_late.store(true, Ordering::Relaxed);
+        idle();
+        assert!(purge().is_none());
+        assert!(!status.was_told_to_end() && !calls.retired.load(Ordering::Relaxed));
+        calls.awaited.store(false, Ordering::Relaxed);
+        idle();
+        assert!(purge().is_some());
+        assert!(calls.retired.load(Ordering::Relaxed), "further callbacks use another connection");
+    }
+
+    #[test]
+    fn an_idle_connection_retires_before_it_is_closed() {
+        let registry = Registry::default();
+        let (offered, _other) = link();
+        let status = registry.admit(&offered, &options(1)).ok().unwrap().status;
+        let calls = Arc::new(Callbacks::default());
+        status.use_both_ways(Arc::<Callbacks>::clone(&calls));
+        calls.begins_late.store(true, Ordering::Relaxed);
+        status.idle_since.store(1, Ordering::Relaxed);
+        assert!(!registry.is_overdue(&status, Some(Duration::ZERO)));
+        assert!(!status.was_told_to_end());
+        calls.awaited.store(false, Ordering::Relaxed);
+        assert!(registry.is_overdue(&status, Some(Duration::ZERO)));
+        assert!(status.was_told_to_end() && calls.retired.load(Ordering::Relaxed));
+    }
+
+    /// The threads of a lane that would end connections may all be busy.
+    #[test]
+    fn connections_that_are_asked_to_end_and_do_not_are_limited_too() {
+        let before = Duration::from_secs(10);
+        for of_client in [None, Some(2)] {
+            let began = clock::now().checked_sub(before).expect("the machine has run for longer");
+            let registry = Registry { began, ..Registry::default() };
+            let most = if of_client.is_some() { 100 } else { 2 };
+            let options = Options { max_connections_per_client: of_client, ..options(most) };
+            let mut open = Vec::new();
+            let refused = loop {
+                assert!(open.len() < 10, "there is no limit");
+                let one = link();
+                match registry.admit(&one.0, &options) {
+                    Ok(admitted) => {
+                        admitted.status.idle_since.store(1, Ordering::Relaxed);
+                        open.push((one, admitted));
+                    }
+                    Err(refused) => break refused,
+                }
+            };
+            assert_eq!(open.len(), 4, "as many as the limit, twice");
+            let incident = match of_client {
+                None => Incident::TooManyConnections,
+                Some(_) => Incident::TooManyFromClient,
+            };
+            assert_eq!(refused, Refused::Limit(incident));
+            registry.remove(open[0].1.id);
+            assert!(registry.admit(&link().0, &options).is_ok());
+        }
     }
 
     #[test]

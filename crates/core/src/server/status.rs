@@ -234,7 +234,21 @@ impl Status {
     }
 
     pub(super) fn may_end(&self) -> bool {
-        !self.told.load(Ordering::Relaxed) && !self.keep.load(Ordering::Relaxed) && self.kept() == 0
+        !self.told.load(Ordering::Relaxed)
+            && !self.keep.load(Ordering::Relaxed)
+            && self.kept() == 0
+            && !self.awaits_answer()
+    }
+
+    /// Reports whether a call of this side over the connection waits for its answer.
+    pub(super) fn awaits_answer(&self) -> bool {
+        self.calls().is_some_and(|calls| calls.is_awaited())
+    }
+
+    /// Makes further calls of this side use another connection, unless a call waits for its answer. Returns
+    /// whether none does.
+    pub(super) fn retires_calls(&self) -> bool {
+        self.calls().is_none_or(|calls| calls.retire())
     }
 
     /// Returns the rank of the connection among those that may be closed for new ones, lowest first, if it has been
@@ -484,6 +498,10 @@ mod tests {
 
         fn is_awaited(&self) -> bool {
             false
+        }
+
+        fn retire(&self) -> bool {
+            true
         }
 
         fn expire(&self, _: Instant, _: Option<std::time::Duration>) {}

@@ -305,6 +305,37 @@ fn a_callback_comes_while_the_client_does_nothing() {
     }
 }
 
+/// The client sends no requests meanwhile.
+#[test]
+fn a_connection_is_not_idle_while_a_callback_is_outstanding() {
+    only_over!(GIOP, "what is offered are addresses of GIOP");
+    let _guard = watchdog(2 * LONG);
+    for concurrency in EVERY_CONCURRENCY {
+        let server = listening()
+            .concurrency(concurrency)
+            .setting("AcceptBiDirectionalGIOP", "1")
+            .setting("IdleTimeout", "1000")
+            .round_trip_timeout(LONG)
+            .build()
+            .unwrap();
+        let client = hidden_client("1");
+        let (player, at_server) = Player::start(&server);
+        let worker = Arc::new(Worker::default());
+        let here = client.root_poa().activate_servant(worker.clone()).unwrap();
+        let object = elsewhere(&client, at_server.reference());
+        keep(&object, &ObjectRef::from_ref(here)).unwrap();
+        let callback = in_the_background(&player.kept(), &WAIT);
+        worker.until_waiting(1);
+        // A connection that begins now and carries nothing is closed as idle.
+        let closed = Peer::connect(&address(&object)).rest();
+        assert_eq!(kind(&closed), MessageType::CLOSE_CONNECTION, "{concurrency:?}");
+        worker.open();
+        assert_eq!(callback.join().unwrap(), Ok(()), "{concurrency:?}");
+        let closed = || server.connection_statistics().open == 0;
+        until("the connection is closed once the callback has ended", closed);
+    }
+}
+
 #[test]
 fn callbacks_within_callbacks() {
     only_over!(GIOP, "what is offered are addresses of GIOP");

@@ -25,14 +25,20 @@ use super::connection_owner::ConnectionOwner;
 use super::per_connection;
 use super::serve;
 use super::serving_context::{self, ServingContext};
+use super::status::Status;
 use crate::Orb;
 use crate::conn::{BlockingHooks, CancelWatch, NestedCall};
+use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::attributed;
 
 /// Maximum number of takeover threads in a process, and so the depth of nested callbacks over all connections before
-/// further requests wait for their time-out.
+/// further requests wait until a takeover thread has ended.
 const MAX_TAKEOVER_THREADS: usize = 256;
+
+/// Time between two attempts to start a takeover thread, for a thread that waits for a reply while its connection has
+/// input.
+const RETRY: Duration = Duration::from_millis(20);
 
 /// Number of takeover threads in use.
 static TAKEOVER_THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -43,7 +49,8 @@ pub(super) static HOOKS: BlockingHooks = BlockingHooks {
         serving_context::with(|context| {
             drop(context.encoding.take());
             if context.must_look() {
-                context.hand_over();
+                // If no takeover thread can be had, the watching thread lets another thread read the connection.
+                let _ = context.hand_over();
             }
         });
     },
@@ -94,10 +101,26 @@ impl ServingContext {
             }
             _ => true,
         };
-        if arrived {
-            self.hand_over();
+        if arrived && !self.hand_over() {
+            self.retry_beside(reply, limit);
         }
         true
+    }
+
+    /// Tries again to start a takeover thread, until `reply` has input, `limit` has passed, or another thread reads the
+    /// connection.
+    fn retry_beside(&self, reply: &dyn Link, limit: Option<Duration>) {
+        let Some(reply) = reply.poll_fd() else {
+            return;
+        };
+        let began = clock::now();
+        loop {
+            let left = limit.map_or(RETRY, |limit| limit.saturating_sub(clock::since(began)));
+            let replied = oxorb_sys::poll::readable(reply, Some(left.min(RETRY))).unwrap_or(true);
+            if replied || left.is_zero() || self.hand_over() {
+                return;
+            }
+        }
     }
 
     /// Reports whether the client no longer waits for the answer to the running request.
@@ -110,9 +133,7 @@ impl ServingContext {
             return false;
         };
         let status = &served.common.status;
-        let running = self.running.get();
-        let taken = running != 0 && !status.reads(running);
-        if self.handed_over.get() || taken {
+        if self.has_been_taken_over(status) {
             return status.turn().is_some_and(|turn| turn.is_cancelled(id));
         }
         let behind = status.behind.lock();
@@ -121,7 +142,7 @@ impl ServingContext {
         }
         drop(behind);
         if served.link.has_input().unwrap_or(true) {
-            self.hand_over();
+            let _ = self.hand_over();
         }
         false
     }
@@ -145,23 +166,27 @@ impl ServingContext {
         }
     }
 
-    /// Starts a takeover thread, unless another thread has taken over already. If the system provides no thread,
-    /// nothing changes.
-    fn hand_over(&self) {
+    /// Starts a takeover thread, unless another thread has taken over already. Returns false if the connection has no
+    /// other reader, because the limit of takeover threads is reached or the system provides no thread. Nothing has
+    /// changed then; in particular, the watching thread may still take the connection over.
+    fn hand_over(&self) -> bool {
         let served = self.served.borrow();
         let (Some(served), Some(orb)) = (served.as_ref(), serve::orb()) else {
-            return;
+            return true;
         };
         let status = &served.common.status;
-        if !self.take_back(status) {
-            return;
-        }
         if !take_room() {
-            return;
+            return self.has_been_taken_over(status);
+        }
+        let was_running = self.running.get() != 0;
+        if !self.take_back(status) {
+            give_room();
+            return true;
         }
         let request = self.request().unwrap_or_default();
         status.goes_beside(request);
         let inbox = status.behind.lock().take();
+        let others_arrived = inbox.is_some();
         let session = *status.session.lock();
         let connection = Connection::of(
             served.id,
@@ -191,10 +216,11 @@ impl ServingContext {
             Ok(()) => {
                 self.handed_over.set(true);
                 self.stood_aside.set(true);
+                true
             }
             Err(back) => {
                 give_room();
-                if let Some(back) = back {
+                if let Some(back) = back.filter(|_| others_arrived) {
                     *status.behind.lock() = Some(back.inbox);
                 }
                 status.goes_no_more(request);
@@ -202,8 +228,18 @@ impl ServingContext {
                 if let Some(lane) = lane {
                     lane.rearm(&served.link, served.id);
                 }
+                if was_running {
+                    self.running.set(status.begins(request));
+                }
+                false
             }
         }
+    }
+
+    /// Reports whether another thread has taken the connection over from the running request.
+    fn has_been_taken_over(&self, status: &Status) -> bool {
+        let running = self.running.get();
+        self.handed_over.get() || running != 0 && !status.reads(running)
     }
 }
 
@@ -242,4 +278,124 @@ pub(super) fn take_room() -> bool {
 /// Counts one takeover thread less.
 pub(super) fn give_room() {
     TAKEOVER_THREADS.fetch_sub(1, Ordering::Relaxed);
+}
+
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use std::io::IoSlice;
+
+    use oxorb_testkit::process::alone;
+    use oxorb_transport::mem::{self, MemLink};
+
+    use super::super::assigned::PING;
+    use super::super::connection::Ahead;
+    use super::*;
+    use crate::Options;
+
+    const ID: u32 = 6;
+
+    /// Takes all room for takeover threads, until the guard is dropped.
+    struct NoRoom(usize);
+
+    impl NoRoom {
+        fn take() -> NoRoom {
+            let mut taken = 0;
+            while take_room() {
+                taken += 1;
+            }
+            NoRoom(taken)
+        }
+    }
+
+    impl Drop for NoRoom {
+        fn drop(&mut self) {
+            (0..self.0).for_each(|_| give_room());
+        }
+    }
+
+    /// Calls `act` in a thread that runs the request [`ID`], with its serving context, the status of its connection and
+    /// the client's end. Then ends the request.
+    fn within_request(act: impl FnOnce(&ServingContext, &Status, &MemLink)) {
+        let orb = Orb::new(Options::default());
+        let (server, client) = mem::pair(4096);
+        let link: Arc<dyn Link> = Arc::new(server);
+        let admitted = orb.registry().admit(&link, orb.options()).ok().unwrap();
+        let mut connection = Connection::new(orb.options(), admitted, link, Some(0));
+        client.write(&mut [IoSlice::new(PING)]).unwrap();
+        assert!(matches!(connection.read_ahead(orb.server()), Ahead::Message(Some(_))));
+        connection.inbox.poll().unwrap().unwrap();
+        let owner = ConnectionOwner::Thread(None);
+        let ((), handed_over) = serve::serving(&orb, &owner, &mut connection, |context, served| {
+            let status = Arc::clone(&served.common.status);
+            context.running.set(status.begins(ID));
+            context.request.set(Some(ID));
+            act(context, &status, &client);
+            context.request_ended();
+            if !context.take_back(&status) {
+                served.finished(context, ID);
+            }
+        });
+        assert!(handed_over, "a takeover thread reads the connection in the end");
+        connection.leave(orb.server());
+        orb.shutdown(true).unwrap();
+        assert_eq!(TAKEOVER_THREADS.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn a_connection_without_room_for_a_takeover_thread_can_still_be_taken_over() {
+        if !alone(a_connection_without_room_for_a_takeover_thread_can_still_be_taken_over) {
+            return;
+        }
+        within_request(|context, status, _| {
+            let all = NoRoom::take();
+            assert_eq!(all.0, MAX_TAKEOVER_THREADS);
+            assert!(!context.hand_over());
+            assert!(!context.handed_over.get());
+            assert!(status.reads(context.running.get()), "the watching thread can take it over");
+            assert_eq!(status.under_way(), 0);
+            drop(all);
+            assert!(context.hand_over());
+            assert!(context.handed_over.get());
+            assert_eq!(status.under_way(), 1);
+        });
+    }
+
+    #[test]
+    fn a_taken_over_connection_needs_no_takeover_thread() {
+        if !alone(a_taken_over_connection_needs_no_takeover_thread) {
+            return;
+        }
+        within_request(|context, status, _| {
+            let all = NoRoom::take();
+            status.share();
+            assert!(status.take_over(context.running.get()));
+            assert!(context.hand_over(), "another thread reads it");
+            assert!(!context.stood_aside.get());
+            drop(all);
+            // This test is the other thread.
+            assert!(!status.leave());
+        });
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_a_reply_tries_again_until_there_is_room() {
+        if !alone(a_thread_that_waits_for_a_reply_tries_again_until_there_is_room) {
+            return;
+        }
+        let (reply, _silent) = mem::pair(64);
+        within_request(|context, status, client| {
+            let all = NoRoom::take();
+            client.write(&mut [IoSlice::new(b"G")]).unwrap();
+            assert!(context.wait_beside(&reply, Some(3 * RETRY)));
+            assert!(!context.handed_over.get() && status.reads(context.running.get()));
+            std::thread::scope(|scope| {
+                scope.spawn(move || {
+                    std::thread::sleep(2 * RETRY);
+                    drop(all);
+                });
+                assert!(context.wait_beside(&reply, None));
+            });
+            assert!(context.handed_over.get());
+        });
+    }
 }

@@ -410,9 +410,11 @@ impl Connection {
     }
 
     /// Closes the connection, for the last thread that served it. If the ORB ends or the server
-    /// wants the connection back, the client is notified that nothing it sent since was run.
+    /// wants the connection back, the client is notified that nothing it sent since was run. After a reply that was cut
+    /// off, the client would take this message for the rest of the reply, so it is not sent.
     pub(super) fn close(&mut self, side: &ServerSide) {
-        if side.is_closing() || self.common.status.was_told_to_end() {
+        let in_order = side.is_closing() || self.common.status.was_told_to_end();
+        if in_order && !self.sink.broken() {
             let wire = self.wire();
             self.sink.part(wire);
         }

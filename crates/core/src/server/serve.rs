@@ -19,7 +19,6 @@ use super::gather::Gather;
 use super::reply_memory;
 use super::serving_context::{self, ServedConnection, ServingContext};
 use super::session::{SessionStep, refuse};
-use super::status::Status;
 use super::takeover_thread::HOOKS;
 use crate::conn::{ConnectionEnd, Event, LinkReceiver, Wait, serve_beside};
 use crate::probe::{self, Stage};
@@ -278,8 +277,20 @@ impl Connection {
         context.request_ended();
         match context.take_back(&self.common.status) {
             true => next,
-            false => finished(&self.common.status, context, id),
+            false => self.finished(context, id),
         }
+    }
+
+    /// Ends a request during which another thread took the connection over.
+    #[cold]
+    pub(super) fn finished(&self, context: &ServingContext, request: u32) -> SessionStep {
+        if self.sink.broken() {
+            // The reply was cut off. The client would take further messages of the other thread for its rest.
+            self.link.close();
+        }
+        self.common.status.goes_no_more(request);
+        context.needs_no_takeover_thread();
+        SessionStep::Close
     }
 
     /// Serves the request that was taken off its connection.
@@ -306,14 +317,6 @@ impl Connection {
             orb.registry().idles(&self.common.status, waited);
         }
     }
-}
-
-/// Ends a request during which another thread took the connection over.
-#[cold]
-pub(super) fn finished(status: &Status, context: &ServingContext, request: u32) -> SessionStep {
-    status.goes_no_more(request);
-    context.needs_no_takeover_thread();
-    SessionStep::Close
 }
 
 /// Reports whether a message of this type makes an upcall.

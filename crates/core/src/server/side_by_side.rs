@@ -20,7 +20,7 @@ use oxorb_giop::{Inbox, Message, Response};
 use super::assign;
 use super::connection::Connection;
 use super::dispatch::dispatch;
-use super::serve::{finished, is_upcall};
+use super::serve::is_upcall;
 use super::serving_context::{ServedConnection, ServingContext};
 use super::session::SessionStep;
 use super::share::SMALL;
@@ -64,7 +64,7 @@ impl Connection {
             status.took(clock::monotonic_nanoseconds().saturating_sub(began));
         }
         if !context.take_back(&status) {
-            return finished(&status, context, id);
+            return self.finished(context, id);
         }
         let rest = status.behind.lock().take();
         if let Some(rest) = rest {

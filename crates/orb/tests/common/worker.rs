@@ -65,13 +65,7 @@ impl Servant for Worker {
                 })
             }
             "wait" => {
-                self.at_gate.fetch_add(1, Ordering::SeqCst);
-                let mut open = self.gate.lock().unwrap();
-                while !*open {
-                    open = self.opened.wait(open).unwrap();
-                }
-                drop(open);
-                self.at_gate.fetch_sub(1, Ordering::SeqCst);
+                self.wait();
                 upcall.done()
             }
             "panic" => panic!("as the test wants it"),
@@ -92,6 +86,17 @@ impl Worker {
 
     pub(crate) fn close(&self) {
         *self.gate.lock().unwrap() = false;
+    }
+
+    /// Waits at the gate while it is closed.
+    pub(crate) fn wait(&self) {
+        self.at_gate.fetch_add(1, Ordering::SeqCst);
+        let mut open = self.gate.lock().unwrap();
+        while !*open {
+            open = self.opened.wait(open).unwrap();
+        }
+        drop(open);
+        self.at_gate.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Waits until `count` requests are at the gate.

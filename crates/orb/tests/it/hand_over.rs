@@ -2,18 +2,21 @@
 //! only at the next check of busy connections.
 
 use std::collections::VecDeque;
+use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use oxorb::ObjectRef;
 use oxorb::poa::Poa;
 use oxorb::settings::ClientConnections;
+use oxorb::{ObjectRef, Outcome, Servant, Upcall};
 use oxorb_testkit::watchdog;
 
 use crate::common;
-use crate::common::LONG;
+use crate::common::peer::Peer;
 use crate::common::worker::*;
+use crate::common::{LONG, elsewhere, until};
 
 /// Time between the first request and the second, after which the first counts as a long request.
 const LATER: Duration = Duration::from_millis(20);
@@ -94,4 +97,64 @@ fn a_connection_of_a_lane_is_handed_over_as_soon_as_a_second_request_comes() {
     let poa = lane_poa(&server, pool, 20);
     assert_prompt("lanes", &poa);
     server.shutdown(true).unwrap();
+}
+
+/// Servant whose `wait` waits at a gate, and then returns a large result.
+struct LargeAnswer {
+    worker: Worker,
+    result: Vec<u8>,
+}
+
+/// Size of the result in octets, more than the sockets of a connection buffer.
+const LARGE: usize = 48 << 20;
+
+impl Servant for LargeAnswer {
+    fn repository_id(&self) -> &str {
+        self.worker.repository_id()
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        if upcall.operation() != WAIT.name {
+            return self.worker.dispatch(upcall);
+        }
+        self.worker.wait();
+        upcall.reply(|e| {
+            e.octets(&self.result);
+            Ok(())
+        })
+    }
+
+    fn identity(&self) -> usize {
+        self.worker.identity()
+    }
+}
+
+/// The client would take messages that follow a part of a reply for the rest of it.
+#[test]
+fn a_connection_ends_after_a_reply_that_was_cut_off_although_another_thread_reads_it() {
+    common::only_over!(IIOP, "how much other transports buffer differs");
+    let _guard = watchdog(LONG);
+    for concurrency in ["thread-per-connection", "leader-followers:4"] {
+        let server = common::transport::listening().setting("Concurrency", concurrency);
+        let server = server.setting("StallTimeout", "300").build().unwrap();
+        let large = LargeAnswer { worker: Worker::default(), result: vec![7; LARGE] };
+        let large = Arc::new(large);
+        let local = server.root_poa().activate_servant(large.clone()).unwrap();
+        let client = client();
+        let object = elsewhere(&client, &local);
+        let mut stream = Peer::connect(&common::address(&object));
+        let key = common::object_key(&object);
+        stream.write_all(&request(1, &WAIT, &key, &[])).unwrap();
+        large.worker.until_waiting(1);
+        // Another thread reads this request.
+        exchange(&mut stream, &key, &[]);
+        assert_eq!(large.worker.at_gate.load(Ordering::SeqCst), 1);
+        large.worker.open();
+        let ended = || server.connection_statistics().open == 0;
+        until("the connection ends although the client reads nothing", ended);
+        let arrived = stream.rest();
+        assert!(arrived.len() < LARGE, "{concurrency}: {}", arrived.len());
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
 }

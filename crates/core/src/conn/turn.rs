@@ -16,10 +16,9 @@ pub(crate) struct Turn {
     /// Requests of threads that no longer read the connection themselves, and requests for which calls are made that
     /// end with them; by id.
     running: Mutex<HashMap<u32, RunningId>>,
-    /// Whether the connection has ended, so that no answer is awaited.
+    /// Whether the connection has ended, other than in order by this side, so that no answer is awaited.
     ended: AtomicBool,
-    /// Whether the peer has ended it. This side may still answer running requests if it has ended the connection
-    /// itself.
+    /// Whether the peer has left, so that calls made for its requests are useless.
     left: AtomicBool,
 }
 
@@ -87,7 +86,8 @@ impl Turn {
         calls.iter().for_each(|call| call.cancel());
     }
 
-    /// Records that the connection has ended. If the peer has ended it, ends the calls that are made for its requests.
+    /// Records that the connection has ended, other than in order by this side. If the peer has left, or can no longer
+    /// be reached, ends the calls that are made for its requests.
     pub(crate) fn end(&self, has_left: bool) {
         self.ended.store(true, Ordering::Relaxed);
         if !has_left {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_goes_on_if_this_side_ends_the_connection() {
+    fn a_call_goes_on_if_the_peer_has_not_left() {
         let turn = Arc::<Turn>::default();
         let (running, _watch) = watched(&turn, 1);
         turn.end(false);

@@ -148,7 +148,8 @@ impl ResponseHandler {
     }
 
     /// Reports whether the client has cancelled the request or closed the connection, so that no answer is needed.
-    /// Takes a lock that replies over the same connection take, too.
+    /// False while the ORB shuts down and waits for the answer. Takes a lock that replies over the same connection
+    /// take, too.
     pub fn is_cancelled(&self) -> bool {
         self.deferred.as_ref().is_some_and(DeferredReply::is_cancelled)
     }

@@ -393,15 +393,19 @@ impl Connection {
     }
 
     /// Notifies all threads that wait for the connection that it has ended. `closing` if the ORB ends, which stops the
-    /// reading of all connections.
+    /// reading of all connections. A connection that this side ends in order still carries the answers to running
+    /// requests, so it has not ended for these.
     pub(super) fn ended(&mut self, closing: bool) {
         let told = self.common.status.was_told_to_end();
-        if let Some(turn) = self.common.status.turn() {
+        if !told
+            && !closing
+            && let Some(turn) = self.common.status.turn()
+        {
             let has_left = matches!(
                 self.over,
                 ConnectionEnd::Vanished | ConnectionEnd::Closed | ConnectionEnd::Unreadable(_)
             );
-            turn.end(has_left && !told && !closing);
+            turn.end(has_left);
         }
         if let Some(calls) = self.common.status.calls() {
             let over = std::mem::replace(&mut self.over, ConnectionEnd::Here);

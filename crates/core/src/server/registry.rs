@@ -10,6 +10,7 @@ use oxorb_transport::{Link, PeerId};
 use super::client::Client;
 use super::lane::Lane;
 use super::status::Status;
+use crate::conn::Turn;
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::{
@@ -311,10 +312,7 @@ impl Registry {
 
     /// Closes every connection of a threadpool that is still open.
     pub(crate) fn cut_of(&self, pool: u32) {
-        let state = self.lock();
-        for entry in state.links.values().filter(|entry| entry.pool == pool) {
-            entry.link.close();
-        }
+        self.cut_where(|entry| entry.pool == pool);
     }
 
     /// Finds the connections whose thread was in the same request at the last look, and records the current requests
@@ -430,9 +428,22 @@ impl Registry {
 
     /// Closes every connection that is still open.
     pub(crate) fn cut(&self) {
-        for entry in self.lock().links.values() {
-            entry.link.close();
-        }
+        self.cut_where(|_| true);
+    }
+
+    fn cut_where(&self, which: impl Fn(&Entry) -> bool) {
+        let cut: Vec<Arc<Turn>> = {
+            let state = self.lock();
+            let entries = state.links.values().filter(|entry| which(entry));
+            let cut = entries.map(|entry| {
+                entry.link.close();
+                Arc::clone(entry.status.turns())
+            });
+            cut.collect()
+        };
+        // No answer reaches a client any more. Ending the calls made for its requests writes to other connections, so
+        // the registry is not locked.
+        cut.iter().for_each(|turn| turn.end(true));
     }
 
     fn lock(&self) -> MutexGuard<'_, RegistryState> {

@@ -390,7 +390,8 @@ impl ProxySupplier {
         let more = |waiting: usize| (waiting < limits.blocked_pulls).then_some(waiting + 1);
         let reserved = channel.pulls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         reserved.map_err(|_| too_many(minor::imp_limit::EVENT_PULLS))?;
-        let taken = pull_while_asked(outlet, limits.pull_wait);
+        let ends = || self.service.upgrade().is_none_or(|service| service.is_closing());
+        let taken = pull_while_asked(outlet, limits.pull_wait, ends);
         channel.pulls.fetch_sub(1, Ordering::Relaxed);
         match taken {
             Err(PullError::Empty) => {
@@ -483,13 +484,17 @@ impl ProxySupplier {
 /// Interval at which a waiting pull checks whether its request was cancelled.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Waits for an event, but ends early if the consumer has disconnected or cancelled the request.
-fn pull_while_asked(outlet: &Outlet<Item>, longest: Duration) -> Result<Item, PullError> {
+/// Waits for an event, but ends early if the consumer has disconnected or cancelled the request, or the ORB `ends`.
+fn pull_while_asked(
+    outlet: &Outlet<Item>,
+    longest: Duration,
+    ends: impl Fn() -> bool,
+) -> Result<Item, PullError> {
     let end = Instant::now().checked_add(longest);
     loop {
         let left = end.map_or(LOOK, |end| end.saturating_duration_since(Instant::now()));
         match outlet.pull(left.min(LOOK)) {
-            Err(PullError::Empty) if left > LOOK && !request_is_cancelled() => {}
+            Err(PullError::Empty) if left > LOOK && !request_is_cancelled() && !ends() => {}
             taken => return taken,
         }
     }

@@ -138,6 +138,11 @@ impl Service {
         })
     }
 
+    /// Reports whether the ORB of the service ends.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.poa.orb().is_none_or(|orb| orb.is_closing())
+    }
+
     pub(crate) fn limits(&self) -> &Limits {
         &self.settings.limits
     }

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use oxorb_core::{Interface as _, request_is_cancelled};
+use oxorb_core::Interface as _;
 use oxorb_object::SystemExceptionKind;
 
-use super::{ABANDONED, Limit, left};
+use super::{ABANDONED, Limit, is_abandoned, left};
 use crate::idl::ox_deployment as ox;
 use crate::idl::ox_deployment::repository_manager::ReadArchiveError;
 
@@ -36,7 +36,7 @@ pub(super) fn read(
 ) -> Result<Vec<u8>, String> {
     let (mut octets, mut version) = (Vec::new(), String::new());
     loop {
-        if request_is_cancelled() {
+        if is_abandoned(repository.reference().orb()) {
             return Err(ABANDONED.to_owned());
         }
         let repository = repository.with_timeout(left(end)?);

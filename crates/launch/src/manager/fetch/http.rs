@@ -3,13 +3,13 @@
 use std::io::{self, BufRead, BufReader, ErrorKind, IoSlice, Read};
 use std::time::{Duration, Instant};
 
-use oxorb_core::{Orb, request_is_cancelled};
+use oxorb_core::Orb;
 use oxorb_http::{AnswerError, Head};
 use oxorb_transport::tcp::{self, Tcp};
 use oxorb_transport::{Address, Link};
 
 use super::location::HttpUrl;
-use super::{ABANDONED, LOOK, Limit, left};
+use super::{ABANDONED, LOOK, Limit, is_abandoned, left};
 
 /// Maximum number of octets of a text of the server in an error.
 const MOST_TEXT: usize = 200;
@@ -41,7 +41,8 @@ pub(super) fn get(
     );
     link.set_write_timeout(Some(left(end)?)).map_err(told)?;
     link.write(&mut [IoSlice::new(head.as_bytes())]).map_err(|failure| told(failure.error))?;
-    let incoming = Incoming { link: &*link, end, look: Instant::now() + LOOK, part: Vec::new() };
+    let look = Instant::now() + LOOK;
+    let incoming = Incoming { link: &*link, orb, end, look, part: Vec::new() };
     receive(BufReader::with_capacity(PART, incoming), limit)
 }
 
@@ -67,6 +68,7 @@ const NO_TLS: &str = "this program contains no TLS, which https: needs: build ox
 /// Octets that arrive until a time, as long as a client waits for them.
 struct Incoming<'l> {
     link: &'l dyn Link,
+    orb: &'l Orb,
     end: Instant,
     /// Time of the next check whether the client still waits.
     look: Instant,
@@ -82,7 +84,7 @@ impl Read for Incoming<'_> {
                 return Err(ErrorKind::TimedOut.into());
             }
             if now >= self.look {
-                if request_is_cancelled() {
+                if is_abandoned(self.orb) {
                     return Err(io::Error::other(ABANDONED));
                 }
                 self.look = now + LOOK;

@@ -29,8 +29,9 @@ use sha256::Digest;
 /// Error for a fetch that takes too long.
 const LATE: &str = "the file did not arrive in time";
 
-/// Error for a fetch whose client no longer waits.
-const ABANDONED: &str = "the client that needs the file no longer waits for it";
+/// Error for a fetch that is abandoned.
+const ABANDONED: &str =
+    "the client that needs the file no longer waits for it, or this process ends";
 
 /// Time between two checks whether a client still waits.
 const LOOK: Duration = Duration::from_millis(500);
@@ -125,15 +126,21 @@ impl Fetch<'_> {
     }
 }
 
+/// Reports whether a fetch is useless: the client of the request that this thread serves no longer waits, or the ORB
+/// ends.
+fn is_abandoned(orb: &Orb) -> bool {
+    request_is_cancelled() || orb.is_closing()
+}
+
 /// Waits until no other fetch is in a gate. Returns `None` at `end`, or soon after the client of the request that this
-/// thread serves has stopped waiting.
-pub(super) fn pass(gate: &Gate, end: Instant) -> Option<Pass<'_>> {
+/// thread serves has stopped waiting, or the ORB was shut down.
+pub(super) fn pass<'g>(gate: &'g Gate, orb: &Orb, end: Instant) -> Option<Pass<'g>> {
     loop {
         let left = left(end).ok()?;
         if let Some(pass) = gate.pass(left.min(LOOK)) {
             return Some(pass);
         }
-        if request_is_cancelled() {
+        if is_abandoned(orb) {
             return None;
         }
     }

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use oxorb_core::Orb;
 use oxorb_core::lock::Mutex;
-use oxorb_core::{Orb, request_is_cancelled};
 
 use super::location::{FetchSource, Remote};
 use super::sha256::Digest;
-use super::{ABANDONED, Fetch, LATE, Limit, pass, permit};
+use super::{ABANDONED, Fetch, LATE, Limit, is_abandoned, pass, permit};
 use crate::manager::owned::claim;
 use crate::manager::settings::NodeSettings;
 use crate::manager::together::Gate;
@@ -160,7 +160,7 @@ impl FetchedArtifacts {
                 remote.text
             )
         };
-        let _pass = pass(&self.gate, end).ok_or_else(waiting)?;
+        let _pass = pass(&self.gate, orb, end).ok_or_else(waiting)?;
         let used = self.files.lock().octets;
         let (file, rest) =
             (self.settings.max_file_octets, self.settings.max_octets.saturating_sub(used));
@@ -288,7 +288,7 @@ impl Fetching {
         if let Some(known) = self.tried.get(location) {
             return known.clone();
         }
-        if request_is_cancelled() {
+        if is_abandoned(&self.orb) {
             return Err(format!("{location:?} is not fetched: {ABANDONED}"));
         }
         let end = part_of(Instant::now(), self.end, untried);

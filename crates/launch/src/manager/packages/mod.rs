@@ -178,7 +178,7 @@ impl PackageRepository {
         let now = Instant::now();
         let end = now.checked_add(self.settings.fetch_timeout).unwrap_or(now);
         // One archive at a time is in memory, until it is kept.
-        let _pass = pass(&self.fetches, end).ok_or_else(late)?;
+        let _pass = pass(&self.fetches, orb, end).ok_or_else(late)?;
         let fetch = Fetch {
             from: &self.settings.urls,
             permission,

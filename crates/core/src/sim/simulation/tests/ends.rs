@@ -73,6 +73,41 @@ fn a_servant_learns_that_nobody_waits_for_it() {
     });
 }
 
+/// A servant that believed that no client waits would answer with half of its work.
+#[test]
+fn a_shutdown_cancels_no_request() {
+    everywhere(2, |pair| {
+        let patient = pair.object.with(RelativeRoundtripTimeout::NEVER);
+        let work = ServantWork::number(1).taking(secs(10)).stopping();
+        let call = thread::spawn(move || run(&patient, &work));
+        let patient = pair.object.with(RelativeRoundtripTimeout::NEVER);
+        let other = run_async(&patient, &ServantWork::number(2).taking(secs(10)).stopping());
+        thread::sleep(secs(1));
+        pair.server.orb.shutdown(true).unwrap();
+        assert_eq!((call.join().unwrap(), other.wait()), (Ok(2), Ok(3)));
+        for number in [1, 2] {
+            assert_eq!(pair.server.worker.stopped(number), None);
+        }
+    });
+}
+
+#[test]
+fn a_servant_learns_that_a_shutdown_has_cut_its_connection() {
+    everywhere(2, |pair| {
+        let patient = pair.object.with(RelativeRoundtripTimeout::NEVER);
+        let work = ServantWork::number(1).taking(secs(300)).stopping();
+        let call = thread::spawn(move || run(&patient, &work));
+        thread::sleep(secs(1));
+        let began = elapsed();
+        let ((), took) = timed(|| pair.server.orb.shutdown(true).unwrap());
+        assert_about(took, secs(30));
+        assert_eq!(failed(call.join().unwrap()).1, Maybe);
+        thread::sleep(secs(1));
+        let stopped = pair.server.worker.stopped(1).expect("it ran to its end");
+        assert!(stopped - began >= secs(30) && stopped - began <= secs(31), "{stopped:?}");
+    });
+}
+
 #[test]
 fn forwards_in_a_circle_end() {
     everywhere(1, |pair| {

@@ -88,6 +88,12 @@ impl Memory {
         }
     }
 
+    /// Allocates buffers in place of those of a connection that was dropped with them.
+    #[cold]
+    pub(super) fn replace_lost(&self) {
+        self.put([Vec::new(), Vec::new()]);
+    }
+
     /// Returns the state of the memory. Takes no lock.
     pub(super) fn report(&self) -> LaneMemory {
         LaneMemory {

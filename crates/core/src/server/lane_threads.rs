@@ -149,16 +149,26 @@ impl Lane {
         self.steer(orb.shared(), &*link)?;
         let mut connection =
             Connection::new(orb.options(), admitted, Arc::clone(&link), Some(self.plan.pool));
-        if let Some(buffers) = self.memory.as_ref().and_then(Memory::take) {
+        let buffers = self.memory.as_ref().and_then(Memory::take);
+        let has_buffers = buffers.is_some();
+        if let Some(buffers) = buffers {
             connection = connection.with_buffers(buffers);
         }
         if self.plan.serving == Serving::ThreadPerConnection {
             let owner = ConnectionOwner::Thread(Some(Arc::clone(self)));
             connection.can_be_taken_over(orb, &owner);
             connection.received(orb.server(), octets);
-            return self.spawn(orb, move |_, orb| {
+            let started = self.spawn(orb, move |_, orb| {
                 per_connection::begin(orb, &owner, connection);
             });
+            if started.is_err()
+                && has_buffers
+                && let Some(memory) = &self.memory
+            {
+                // They were dropped with the connection.
+                memory.replace_lost();
+            }
+            return started;
         }
         if self.plan.serving == Serving::Reader && !self.polls_alone() {
             connection.can_be_taken_over(orb, &ConnectionOwner::Lane(Arc::clone(self)));
@@ -351,6 +361,7 @@ mod tests {
     use oxorb_transport::mem::{self, MemLink};
 
     use super::super::assigned::{LaneWork, PING};
+    use super::super::lane_memory::MessageBuffers;
     use super::*;
     use crate::{ArrivingRequest, Options, PoolThread};
 
@@ -400,6 +411,49 @@ mod tests {
             assert_eq!(client.read(&mut octets, 4096).ok(), Some(0), "{octets:?}");
             orb.shutdown(true).unwrap();
         }
+    }
+
+    /// The client would take CloseConnection for the rest of the reply, or repeat a request that has run.
+    #[test]
+    fn nothing_follows_a_reply_that_was_cut_off() {
+        let orb = Orb::new(Options::default());
+        let (mut connection, client) = open(&orb);
+        connection.link.set_write_timeout(Some(Duration::from_millis(1))).unwrap();
+        connection.sink.send_octets(&[7; 100]);
+        assert!(connection.sink.broken());
+        orb.shutdown(false).unwrap();
+        let mut octets = Vec::new();
+        while octets.len() < 64 {
+            assert_ne!(client.read(&mut octets, 4096).unwrap(), 0);
+        }
+        connection.leave(orb.server());
+        assert_eq!(client.read(&mut octets, 4096).unwrap(), 0, "{octets:?}");
+        orb.shutdown(true).unwrap();
+    }
+
+    #[test]
+    fn a_lane_keeps_its_buffers_if_the_thread_of_a_connection_cannot_be_started() {
+        let orb = Orb::new(Options::default());
+        let planned = MessageBuffers { connections: 1, octets: 1024 };
+        let plan = Plan {
+            serving: Serving::ThreadPerConnection,
+            buffers: Some(planned),
+            // No address space has room for such a stack.
+            stack_size: Some(1 << 60),
+            ..Plan::default()
+        };
+        let lane = Arc::new(Lane::new(plan, Reserve::default()).unwrap());
+        let free = || lane.memory.as_ref().unwrap().report().free;
+        for _ in 0..2 {
+            let (server, _client) = mem::pair(64);
+            let link: Arc<dyn Link> = Arc::new(server);
+            let admitted = orb.registry().admit(&link, orb.options()).ok().unwrap();
+            let id = admitted.id;
+            assert!(lane.adopt(&orb, admitted, link, &[]).is_err());
+            orb.registry().remove(id);
+            assert_eq!(free(), 2);
+        }
+        orb.shutdown(true).unwrap();
     }
 
     fn is_woken(lane: &Lane) -> bool {

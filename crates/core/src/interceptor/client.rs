@@ -55,7 +55,8 @@ pub trait ClientInterceptor: Send + Sync + 'static {
     /// Called when the operation has ended without exception.
     ///
     /// # Errors
-    /// The call raises this exception; the results are dropped.
+    /// The call raises this exception; the results are dropped. COMPLETED_NO becomes COMPLETED_YES, because the
+    /// operation has run.
     fn receive_reply(&self, reply: &mut ClientReply<'_>) -> Result<(), SystemException> {
         let _ = reply;
         Ok(())
@@ -64,7 +65,8 @@ pub trait ClientInterceptor: Send + Sync + 'static {
     /// Called when the operation has raised an exception, or could not be called.
     ///
     /// # Errors
-    /// The call raises this exception in place of the operation's, or its request is forwarded.
+    /// The call raises this exception in place of the operation's, or its request is forwarded. If the exception has
+    /// COMPLETED_NO, it gets the status of the operation's; COMPLETED_YES after a user exception.
     fn receive_exception(&self, reply: &mut ClientReply<'_>) -> Result<(), Interrupt> {
         let _ = reply;
         Ok(())

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_giop::Response;
-use oxorb_object::{ServiceContext, ServiceContexts};
+use oxorb_object::{CompletionStatus, ServiceContext, ServiceContexts};
 
 use super::client::{ClientReply, ClientRequest, Received};
 use super::contexts::Contexts;
 use super::current::SlotValues;
 use super::notes::Notes;
-use super::{Interceptors, Interrupt};
+use super::{Interceptors, Interrupt, replacing};
 use crate::Ref;
 use crate::reference::Operation;
 
@@ -110,8 +110,17 @@ impl ClientFlow {
                 }
                 Received::Forward(_) | Received::Sent => interceptor.receive_other(&mut reply),
             };
-            if outcome.is_err() {
-                changed = outcome;
+            let before = match &reply.received {
+                Received::Results | Received::UserException { .. } => CompletionStatus::Yes,
+                Received::SystemException(before) => before.completed,
+                Received::Forward(_) | Received::Sent => CompletionStatus::No,
+            };
+            match outcome {
+                Ok(()) => {}
+                Err(Interrupt::Raise(exception)) => {
+                    changed = Err(Interrupt::Raise(replacing(before, exception)));
+                }
+                forward => changed = forward,
             }
         }
         changed

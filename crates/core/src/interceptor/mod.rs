@@ -48,7 +48,7 @@ pub(crate) use server_flow::{Entered, ServerFlow, Verdict, View};
 use std::fmt;
 use std::sync::Arc;
 
-use oxorb_object::SystemException;
+use oxorb_object::{CompletionStatus, SystemException};
 
 use self::access_gate::AccessGate;
 use self::access_rules::AccessRules;
@@ -162,6 +162,15 @@ impl Interceptors {
         self.client.iter().for_each(|i| i.destroy());
         self.server.iter().for_each(|i| i.destroy());
         self.scheduling.iter().for_each(|i| i.destroy());
+    }
+}
+
+/// Returns an exception that an ending point raises in place of an outcome with the completion status `before`. An
+/// exception with COMPLETED_NO gets that status, because the client could otherwise repeat an operation that has run.
+fn replacing(before: CompletionStatus, exception: SystemException) -> SystemException {
+    match exception.completed {
+        CompletionStatus::No => SystemException { completed: before, ..exception },
+        CompletionStatus::Yes | CompletionStatus::Maybe => exception,
     }
 }
 

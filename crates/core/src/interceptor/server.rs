@@ -81,7 +81,8 @@ pub trait ServerInterceptor: Send + Sync + 'static {
     /// Called when the operation has ended without exception.
     ///
     /// # Errors
-    /// The request raises this exception at the client; the results are dropped.
+    /// The request raises this exception at the client; the results are dropped. COMPLETED_NO becomes COMPLETED_YES,
+    /// because the operation has run.
     fn send_reply(&self, reply: &mut ServerReply<'_>) -> Result<(), SystemException> {
         let _ = reply;
         Ok(())
@@ -90,7 +91,8 @@ pub trait ServerInterceptor: Send + Sync + 'static {
     /// Called when the operation, or an interceptor, has raised an exception.
     ///
     /// # Errors
-    /// The request raises this exception at the client in place of the earlier one, or the client is forwarded.
+    /// The request raises this exception at the client in place of the earlier one, or the client is forwarded. If the
+    /// exception has COMPLETED_NO, it gets the status of the earlier one; COMPLETED_YES after a user exception.
     fn send_exception(&self, reply: &mut ServerReply<'_>) -> Result<(), Interrupt> {
         let _ = reply;
         Ok(())

@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 use std::time::Instant;
 
 use oxorb_giop::Request;
-use oxorb_object::{ServiceContext, SystemException};
+use oxorb_object::{CompletionStatus, ServiceContext, SystemException};
 
 use super::contexts::Contexts;
 use super::current::SlotValues;
@@ -17,6 +17,7 @@ use super::origin::RequestOrigin;
 use super::server::AnyServant;
 use super::{
     Ended, IncomingRequest, Interceptors, Interrupt, Sending, ServerReply, ServerRequest, Target,
+    replacing,
 };
 use crate::monitoring::metrics::{Ending, Started};
 use crate::threads::clock;
@@ -279,7 +280,16 @@ impl ServerFlow {
                 };
                 match changed {
                     Ok(()) => {}
-                    Err(Interrupt::Raise(exception)) => verdict = Verdict::Raise(exception),
+                    Err(Interrupt::Raise(exception)) => {
+                        let before = match &reply.sending {
+                            Sending::Results | Sending::UserException { .. } => {
+                                CompletionStatus::Yes
+                            }
+                            Sending::SystemException(before) => before.completed,
+                            Sending::Forward(_) => CompletionStatus::No,
+                        };
+                        verdict = Verdict::Raise(replacing(before, exception));
+                    }
                     Err(Interrupt::Forward(to)) => verdict = Verdict::Forward(to),
                 }
             }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use oxorb_object::SystemException;
 
+use crate::error::raise;
 use crate::threads::{ThreadJob, clock};
 use crate::{MainThreadQueueFull, Outcome, Upcall};
 
@@ -18,7 +19,8 @@ impl Upcall<'_> {
     /// Serves the request in another thread, and sends its answer. `post` hands a job to that thread, and the job calls
     /// `serve`. The calling thread waits until `until` for the job to begin, and then for its end. Copies the request.
     ///
-    /// Raises `refused` if `post` fails, the job has not begun in time, or the job was dropped.
+    /// Raises `refused` if `post` fails, the job has not begun in time, or the job was dropped before it began. Raises
+    /// UNKNOWN, COMPLETED_MAYBE, if the job ended without an answer.
     pub fn serve_elsewhere(
         self,
         until: Instant,
@@ -49,11 +51,10 @@ impl Upcall<'_> {
         if abandoned {
             return self.fail(refused);
         }
-        // A job that has begun is awaited without a time limit, as a servant in this thread would be. Only the end of
-        // the ORB drops it without an answer.
+        // A job that has begun is awaited without a time limit, as a servant in this thread would be.
         match in_time.or_else(|_| answer.recv()) {
             Ok(reply) => self.relay(reply),
-            Err(_) => self.fail(refused),
+            Err(_) => self.fail(raise::SERVANT_PANICKED),
         }
     }
 }

@@ -48,8 +48,15 @@ impl HeldReply<'_> {
         Outcome::new()
     }
 
-    /// Sends an exception instead of the answer; the operation has run. An answer that comes later is discarded.
+    /// Sends an exception instead of the answer. The operation may have run, so COMPLETED_NO becomes COMPLETED_MAYBE;
+    /// otherwise the client could repeat the request. An answer that comes later is discarded.
     pub fn fail(self, exception: SystemException) -> Outcome {
+        let exception = match exception.completed {
+            CompletionStatus::No => {
+                SystemException { completed: CompletionStatus::Maybe, ..exception }
+            }
+            CompletionStatus::Yes | CompletionStatus::Maybe => exception,
+        };
         if self.expects_reply {
             self.sink.send_exception(
                 self.orb.options(),

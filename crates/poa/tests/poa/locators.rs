@@ -18,7 +18,7 @@ use crate::common::*;
 struct Cookies {
     given: AtomicUsize,
     back: Mutex<Vec<(usize, String)>>,
-    fail_afterwards: bool,
+    fails_afterwards: Option<CompletionStatus>,
 }
 
 struct Locator(Arc<Cookies>);
@@ -56,9 +56,9 @@ impl ServantLocator for Locator {
         let cookie = *cookie.unwrap().downcast::<usize>().unwrap();
         let what = format!("{operation} {}", String::from_utf8_lossy(id.as_bytes()));
         self.0.back.lock().unwrap().push((cookie, what));
-        match self.0.fail_afterwards {
-            true => Err(SystemException::persist_store(9, CompletionStatus::Yes)),
-            false => Ok(()),
+        match self.0.fails_afterwards {
+            Some(completed) => Err(SystemException::persist_store(9, completed)),
+            None => Ok(()),
         }
     }
 }
@@ -95,18 +95,20 @@ fn it_may_forward_and_refuse_before_and_raise_afterwards() {
         same(&reference(&poa, "never"), 3),
         Err(SystemException::no_permission(5, CompletionStatus::No))
     );
-    let strict = root.create_poa("strict", located()).unwrap();
-    strict
-        .set_servant_locator(Locator(Arc::new(Cookies {
-            fail_afterwards: true,
-            ..Cookies::default()
-        })))
-        .unwrap();
-    // The exception of `postinvoke` replaces the reply, which the client does not receive.
-    assert_eq!(
-        same(&reference(&strict, "one"), 3),
-        Err(SystemException::persist_store(9, CompletionStatus::Yes))
-    );
+    // The exception of `postinvoke` replaces the reply, which the client does not receive. The operation has run, so
+    // the exception cannot state that it has not.
+    for (completed, seen) in [
+        (CompletionStatus::Yes, CompletionStatus::Yes),
+        (CompletionStatus::No, CompletionStatus::Maybe),
+    ] {
+        let strict = root.create_poa(&format!("strict-{completed:?}"), located()).unwrap();
+        let cookies = Cookies { fails_afterwards: Some(completed), ..Cookies::default() };
+        strict.set_servant_locator(Locator(Arc::new(cookies))).unwrap();
+        assert_eq!(
+            same(&reference(&strict, "one"), 3),
+            Err(SystemException::persist_store(9, seen))
+        );
+    }
     orb.shutdown(true).unwrap();
 }
 

@@ -3,6 +3,7 @@
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use super::bucket::Bucket;
+use super::rate::Rate;
 use super::rule::{BeyondBudget, Budget, BudgetOf};
 use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -19,9 +20,7 @@ pub(crate) struct Account {
     /// limits, so that a thread that sees a limit also sees its values.
     limits: AtomicU8,
     beyond: AtomicU8,
-    requests: Bucket,
-    /// Cost of a request, in nanoseconds.
-    interval: AtomicU64,
+    requests: Rate,
     time: Bucket,
     /// Cost of a nanosecond of processor time, as a fixed-point number with 20 fraction bits.
     factor: AtomicU64,
@@ -94,8 +93,7 @@ impl Account {
             name: name.to_owned(),
             limits: AtomicU8::new(0),
             beyond: AtomicU8::new(0),
-            requests: Bucket::default(),
-            interval: AtomicU64::new(0),
+            requests: Rate::default(),
             time: Bucket::default(),
             factor: AtomicU64::new(0),
             longest: AtomicU64::new(u64::MAX),
@@ -112,11 +110,7 @@ impl Account {
     pub(super) fn set(&self, budget: Budget, now: u64) {
         let mut limits = 0;
         if let Some(rate) = budget.rate {
-            // The interval is rounded up, so that the rate is never exceeded.
-            let interval = 1_000_000_000u64.div_ceil(rate.per_second.max(1).into());
-            let before = self.interval.swap(interval, Relaxed);
-            self.requests.rescale(now, interval, before);
-            self.requests.set_depth(interval.saturating_mul(rate.burst.max(1).into()));
+            self.requests.set(rate, now);
             limits |= RATE;
         }
         let (time, period) = match budget.share {
@@ -170,28 +164,24 @@ impl Account {
         self.longest.load(Relaxed)
     }
 
-    /// Takes one request if the rate is limited; returns false, and takes nothing, if it is exhausted.
+    /// Takes one request if the rate is limited; returns false, and takes nothing, if it is exhausted. Calls `now`,
+    /// which reads the clock, only if it needs the time.
     #[inline(always)]
-    pub(super) fn take(&self, now: u64) -> bool {
+    pub(super) fn take(&self, now: impl FnOnce() -> u64) -> bool {
         self.limits() & RATE == 0 || self.take_request(now)
     }
 
     /// Gives back what was [taken](Self::take) just before for a request that is not run.
     pub(super) fn put_back(&self, now: u64) {
         if self.limits() & RATE != 0 {
-            self.put_request_back(now);
+            self.requests.put_back(now);
         }
     }
 
-    /// Takes one request from a limited rate; returns false if it is exhausted.
+    /// Takes one request from a limited rate; returns false if it is exhausted. Calls `now` like [`take`](Self::take).
     #[inline(always)]
-    pub(super) fn take_request(&self, now: u64) -> bool {
-        self.requests.take(now, self.interval.load(Relaxed))
-    }
-
-    /// Gives back a request that was taken but not run.
-    fn put_request_back(&self, now: u64) {
-        self.requests.put_back(now, self.interval.load(Relaxed));
+    pub(super) fn take_request(&self, now: impl FnOnce() -> u64) -> bool {
+        self.requests.take(now)
     }
 
     /// Reports whether the processor time is exhausted.
@@ -206,13 +196,13 @@ impl Account {
         if self.limits() & TIME != 0 && self.is_out_of_time(now) {
             return Some(Spent::Time);
         }
-        self.lacks_request(now).then_some(Spent::Rate)
+        self.lacks_request(|| now).then_some(Spent::Rate)
     }
 
-    /// Reports whether the rate is limited and exhausted. Takes nothing.
-    #[inline]
-    pub(super) fn lacks_request(&self, now: u64) -> bool {
-        self.limits() & RATE != 0 && self.requests.lacks(now, self.interval.load(Relaxed))
+    /// Reports whether the rate is limited and exhausted. Takes nothing; calls `now` like [`take`](Self::take).
+    #[inline(always)]
+    pub(super) fn lacks_request(&self, now: impl FnOnce() -> u64) -> bool {
+        self.limits() & RATE != 0 && self.requests.lacks(now)
     }
 
     /// Returns the time in nanoseconds until no limit is exhausted, if connections are not read meanwhile; otherwise 0.
@@ -224,7 +214,7 @@ impl Account {
         let time = if limits & TIME != 0 { self.time.refills_in(now) } else { 0 };
         let rate = match limits & RATE {
             0 => 0,
-            _ => self.requests.affords_in(now, self.interval.load(Relaxed)),
+            _ => self.requests.affords_in(now),
         };
         time.max(rate)
     }
@@ -337,7 +327,7 @@ mod tests {
             let account = of(budget.beyond(BeyondBudget::Pause));
             assert_eq!(account.pauses_for(5), 0, "{budget}");
             while account.spent(5).is_none() {
-                account.take(5);
+                account.take(|| 5);
                 account.charge(5, 3_333_333);
             }
             let until = 5 + account.pauses_for(5);
@@ -365,14 +355,14 @@ mod tests {
     fn a_look_takes_nothing_and_says_what_taking_would() {
         let account = of(Budget::default().requests(1_000, 3));
         for now in [0, 1, 500_000, 1_000_000, 7_777_777] {
-            while account.take_request(now) {}
+            while account.take_request(|| now) {}
             let mut later = now;
             while account.spent(later).is_some() {
                 later += 1_000;
                 assert!(later < now + 5_000_000);
             }
             assert!(account.spent(later).is_none());
-            assert!(account.take_request(later), "at {later} after {now}");
+            assert!(account.take_request(|| later), "at {later} after {now}");
         }
     }
 

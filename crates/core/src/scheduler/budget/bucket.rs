@@ -62,6 +62,14 @@ impl Bucket {
         });
     }
 
+    /// Gives back a cost that was taken some time ago and not used. What the bucket would then hold beyond its depth is
+    /// lost.
+    pub(crate) fn refund(&self, now: u64, cost: u64) {
+        let _ = self.full_at.fetch_update(Relaxed, Relaxed, |full_at| {
+            (cost > 0).then(|| full_at.saturating_sub(cost).max(full_at.min(now)))
+        });
+    }
+
     /// Scales the debt by `cost / before`.
     pub(crate) fn rescale(&self, now: u64, cost: u64, before: u64) {
         if cost == before || before == 0 {
@@ -153,6 +161,18 @@ mod tests {
         bucket.put_back(5_000, 100);
         assert_eq!(bucket.debt(5_000), 0);
         assert_eq!((0..20).filter(|_| bucket.take(5_000, 100)).count(), 10);
+    }
+
+    #[test]
+    fn what_is_refunded_never_overfills_the_bucket() {
+        let bucket = of_ten();
+        bucket.charge(0, 600);
+        bucket.refund(0, 200);
+        assert_eq!(bucket.debt(0), 400);
+        bucket.refund(300, 200);
+        assert_eq!((bucket.debt(300), bucket.debt(299)), (0, 1));
+        bucket.refund(5_000, 200);
+        assert_eq!(bucket.debt(299), 1, "it was full already");
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Accounts of operations of objects that a thread has found in the ledger before.
 
-use std::hint::cold_path;
 use std::rc::Rc;
 
 use super::ledger::Bundle;
@@ -13,21 +12,29 @@ const KEY: usize = 64;
 const NAME: usize = 48;
 
 /// Cache of a thread.
-pub(super) type Seen = [Option<One>; SEEN];
+#[derive(Default)]
+pub(super) struct Cache {
+    /// Entry that was found last: a thread often serves one operation of one object in succession.
+    last: Option<Rc<One>>,
+    entries: Option<Box<[Option<Rc<One>>; SEEN]>>,
+}
 
 /// Cached operation of an object, with its accounts.
-pub(super) struct One {
+struct One {
     epoch: u64,
     key: Text<KEY>,
     operation: Text<NAME>,
     bundle: Rc<Bundle>,
 }
 
-/// Key or name, stored inline. Texts of up to 32 octets are compared as numbers, without a call.
+/// Key or name, stored inline. Texts of up to 32 octets are compared without a call.
 struct Text<const N: usize> {
     length: usize,
+    /// First and last octets of a text of less than 16 octets.
     ends: Ends,
-    middle: Ends,
+    /// First and last 16 octets of a longer text.
+    first: [u8; 16],
+    last: [u8; 16],
     octets: [u8; N],
 }
 
@@ -38,18 +45,67 @@ impl<const N: usize> Text<N> {
     fn of(text: &[u8]) -> Option<Self> {
         let mut octets = [0; N];
         octets.get_mut(..text.len())?.copy_from_slice(text);
-        Some(Text { length: text.len(), ends: ends(text), middle: middle(text), octets })
+        let first = text.first_chunk().copied().unwrap_or_default();
+        let last = text.last_chunk().copied().unwrap_or_default();
+        Some(Text { length: text.len(), ends: ends(text), first, last, octets })
     }
 
-    /// Compares the text with `text`, whose ends are `of_text`.
     #[inline(always)]
-    fn is(&self, text: &[u8], of_text: Ends) -> bool {
-        if self.length != text.len() || self.ends != of_text {
+    fn is(&self, text: &[u8]) -> bool {
+        if self.length != text.len() {
             return false;
         }
-        text.len() <= 16
-            || self.middle == middle(text)
-                && (text.len() <= 32 || self.octets.get(..text.len()) == Some(text))
+        match (text.first_chunk::<16>(), text.last_chunk::<16>()) {
+            (Some(first), Some(last)) => {
+                self.first == *first
+                    && self.last == *last
+                    && (text.len() <= 32 || self.octets.get(..text.len()) == Some(text))
+            }
+            _ => self.ends == ends(text),
+        }
+    }
+}
+
+impl One {
+    #[inline(always)]
+    fn is(&self, epoch: u64, key: &[u8], operation: &[u8]) -> bool {
+        self.epoch == epoch && self.operation.is(operation) && self.key.is(key)
+    }
+}
+
+impl Cache {
+    /// Returns the accounts of an operation of an object if they are those that were found last.
+    #[inline(always)]
+    pub(super) fn last(&self, epoch: u64, key: &[u8], operation: &[u8]) -> Option<&Rc<Bundle>> {
+        let last = self.last.as_ref()?;
+        last.is(epoch, key, operation).then_some(&last.bundle)
+    }
+
+    /// Finds the accounts of an operation of an object, and makes them the ones that were found last.
+    pub(super) fn find(&mut self, epoch: u64, key: &[u8], operation: &[u8]) -> Option<&Rc<Bundle>> {
+        let found = self.entries.as_ref()?[place(key, operation)].as_ref()?;
+        if !found.is(epoch, key, operation) {
+            return None;
+        }
+        self.last = Some(Rc::clone(found));
+        Some(&found.bundle)
+    }
+
+    /// Caches the accounts of an operation of an object, unless its key or its name is too long.
+    pub(super) fn remember(
+        &mut self,
+        epoch: u64,
+        key: &[u8],
+        operation: &[u8],
+        bundle: &Rc<Bundle>,
+    ) {
+        let place = place(key, operation);
+        if let Some((key, operation)) = Text::of(key).zip(Text::of(operation)) {
+            let one = Rc::new(One { epoch, key, operation, bundle: Rc::clone(bundle) });
+            let entries = self.entries.get_or_insert_with(|| Box::new([const { None }; SEEN]));
+            entries[place] = Some(Rc::clone(&one));
+            self.last = Some(one);
+        }
     }
 }
 
@@ -72,61 +128,17 @@ fn short(text: &[u8]) -> u64 {
     }
 }
 
-/// Returns the eight octets after the first eight, and the eight octets before the last eight, as numbers; zeros for a
-/// text of less than 16 octets. Texts of equal length from 17 to 32 octets are equal if these and their ends are.
-#[inline(always)]
-fn middle(text: &[u8]) -> Ends {
-    match (text.first_chunk::<16>(), text.last_chunk::<16>()) {
-        (Some(first), Some(last)) => (ends(first).1, ends(last).0),
-        _ => (0, 0),
-    }
-}
-
-/// Caches the accounts of an operation of an object, unless its key or its name is too long.
-pub(super) fn remember(
-    seen: &mut Option<Box<Seen>>,
-    epoch: u64,
-    key: &[u8],
-    operation: &[u8],
-    bundle: &Rc<Bundle>,
-) {
-    let place = place(ends(key), middle(key), ends(operation));
-    if let Some((key, operation)) = Text::of(key).zip(Text::of(operation)) {
-        let seen = seen.get_or_insert_with(|| Box::new([const { None }; SEEN]));
-        seen[place] = Some(One { epoch, key, operation, bundle: Rc::clone(bundle) });
-    }
-}
-
-/// Returns the cached accounts of an operation of an object.
-#[inline(always)]
-pub(super) fn known<'s>(
-    seen: &'s Seen,
-    epoch: u64,
-    key: &[u8],
-    operation: &[u8],
-) -> Option<&'s Rc<Bundle>> {
-    let (of_key, of_operation) = (ends(key), ends(operation));
-    match &seen[place(of_key, middle(key), of_operation)] {
-        Some(one)
-            if one.epoch == epoch
-                && one.key.is(key, of_key)
-                && one.operation.is(operation, of_operation) =>
-        {
-            Some(&one.bundle)
-        }
-        _ => {
-            cold_path();
-            None
-        }
-    }
+/// Returns the eight octets before the last eight as a number; 0 for a text of less than 16 octets.
+fn middle(text: &[u8]) -> u64 {
+    text.last_chunk::<16>().map_or(0, |last| ends(last).0)
 }
 
 /// Returns the index in the cache for an operation of an object.
-#[inline(always)]
-fn place(key: Ends, middle: Ends, operation: Ends) -> usize {
+fn place(key: &[u8], operation: &[u8]) -> usize {
     // A sum is also different for texts of eight octets, whose two ends are equal. The ends of a key with a suffix for
     // the operation lack the lower half of the object's number in its POA, which is in the middle.
-    let key = key.0.wrapping_add(key.1).wrapping_add(middle.1);
+    let (key, operation, middle) = (ends(key), ends(operation), middle(key));
+    let key = key.0.wrapping_add(key.1).wrapping_add(middle);
     let operation = operation.0.wrapping_add(operation.1);
     let mixed = (key ^ operation.rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (u64::BITS - SEEN.ilog2())) as usize
@@ -137,20 +149,42 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_entry_is_found_whichever_was_found_before() {
+        let bundles = [(); 3].map(|()| Rc::new(Bundle::of([const { None }; 3])));
+        let keys: [&[u8]; 3] = [b"radar", b"lamp", b"OX1aincarnation.oo......"];
+        let mut cache = Cache::default();
+        for (key, bundle) in keys.iter().zip(&bundles) {
+            cache.remember(7, key, b"sweep", bundle);
+        }
+        for at in [0, 1, 1, 2, 0, 0, 2, 1, 0] {
+            let found = cache.find(7, keys[at], b"sweep").expect("it was cached");
+            assert!(Rc::ptr_eq(found, &bundles[at]), "key {at}");
+            for (other, bundle) in bundles.iter().enumerate() {
+                let last = cache.last(7, keys[other], b"sweep");
+                let expected = (other == at).then_some(bundle);
+                assert_eq!(last.map(Rc::as_ptr), expected.map(Rc::as_ptr), "key {other}");
+            }
+            assert!(cache.last(8, keys[at], b"sweep").is_none(), "the rules have changed");
+            assert!(cache.find(8, keys[at], b"sweep").is_none(), "the rules have changed");
+            assert!(cache.find(7, keys[at], b"sweeps").is_none());
+        }
+    }
+
+    #[test]
     fn texts_that_differ_in_one_octet_are_different() {
         for length in 0..=48u8 {
             let text: Vec<u8> = (0..length).collect();
             let stored = Text::<48>::of(&text).unwrap();
-            assert!(stored.is(&text, ends(&text)));
+            assert!(stored.is(&text));
             for at in 0..text.len() {
                 let mut other = text.clone();
                 other[at] ^= 0x80;
-                assert!(!stored.is(&other, ends(&other)), "octet {at} of {length}");
+                assert!(!stored.is(&other), "octet {at} of {length}");
             }
             let longer = [&text[..], &[0]].concat();
-            assert!(!stored.is(&longer, ends(&longer)));
+            assert!(!stored.is(&longer));
             if let Some((_, shorter)) = text.split_last() {
-                assert!(!stored.is(shorter, ends(shorter)));
+                assert!(!stored.is(shorter));
             }
         }
         assert!(Text::<48>::of(&[0; 49]).is_none());

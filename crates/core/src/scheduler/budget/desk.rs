@@ -12,7 +12,7 @@
 mod beyond;
 mod charged;
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, Ref, RefCell};
 use std::fmt;
 use std::hint::cold_path;
 use std::rc::Rc;
@@ -23,7 +23,7 @@ use oxorb_sys::clock::thread_cpu_nanoseconds;
 
 use self::charged::Charged;
 use super::account::{Account, LONGEST, PAUSES, RATE, TIME};
-use super::cached::{Seen, known, remember};
+use super::cached::Cache;
 use super::described::Describe;
 use super::ledger::{Bundle, Ledger};
 use super::rule::BeyondBudget;
@@ -39,7 +39,7 @@ use crate::threads::sync::atomic::Ordering::Relaxed;
 /// State of budgets in a thread that serves requests.
 #[derive(Default)]
 pub(crate) struct Desk {
-    seen: RefCell<Option<Box<Seen>>>,
+    cache: RefCell<Cache>,
     slot: OnceCell<Arc<BudgetSlot>>,
     /// Processor time of the thread up to which all is charged; 0 if unknown.
     charged: Cell<u64>,
@@ -94,26 +94,14 @@ impl Desk {
             cold_path();
             return false;
         }
-        match ledger.epoch() {
-            0 => self.begin_rates(client, None),
-            epoch => self.begin_cached(client, epoch, key, operation),
-        }
-    }
-
-    /// Implements [`begin_within`](Self::begin_within) if there are not only budgets of clients.
-    #[inline(never)]
-    fn begin_cached(&self, client: &Arc<Account>, epoch: u64, key: &[u8], operation: &str) -> bool {
-        let seen = self.seen.borrow();
-        let found = seen.as_deref().and_then(|seen| known(seen, epoch, key, operation.as_bytes()));
-        let Some(bundle) = found else {
-            cold_path();
-            return false;
+        let found = match ledger.epoch() {
+            0 => None,
+            epoch => match self.cached(epoch, key, operation) {
+                None => return false,
+                found => found,
+            },
         };
-        self.begin_rates(client, Some(&**bundle))
-    }
-
-    #[inline(always)]
-    fn begin_rates(&self, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
+        let bundle = found.as_deref().map(|found| &**found);
         let limited = limits(client, bundle);
         if limited & !RATE != 0 {
             cold_path();
@@ -123,7 +111,7 @@ impl Desk {
         if limited == 0 {
             return true;
         }
-        if !take_requests(client, bundle, clock::monotonic_nanoseconds()) {
+        if !take_requests(client, bundle, clock::monotonic_nanoseconds) {
             cold_path();
             return false;
         }
@@ -147,39 +135,32 @@ impl Desk {
             cold_path();
             return None;
         }
-        let seen = self.seen.borrow();
         let found = match ledger.epoch() {
             0 => None,
-            epoch => {
-                let seen = seen.as_deref();
-                let found = seen.and_then(|seen| known(seen, epoch, key, operation.as_bytes()));
-                if found.is_none() {
-                    cold_path();
-                    return None;
-                }
-                found
-            }
+            epoch => Some(self.cached(epoch, key, operation)?),
         };
-        let bundle = found.map(|found| &**found);
+        let bundle = found.as_deref().map(|found| &**found);
         let limited = limits(client, bundle);
         if limited & PAUSES != 0 {
             cold_path();
             return None;
         }
-        let mut now = 0;
+        let is_timed = limited & !RATE != 0;
+        // Processor time that was left at an earlier time is left now. And an account that is charged at an earlier
+        // time has at most what it gains in one quantum more.
+        let now = if is_timed { ledger.recent_time() } else { 0 };
         if limited != 0 {
-            now = clock::monotonic_nanoseconds();
             if !take_all(client, bundle, limited, now) {
                 cold_path();
                 return None;
             }
             count_served(client, bundle);
         }
-        let timed = limited & !RATE != 0 && self.show(slot, client, bundle);
+        let timed = is_timed && self.show(slot, client, bundle);
         if !timed {
             self.charged.set(0);
         }
-        let bundle = found.filter(|_| timed).cloned();
+        let bundle = found.as_deref().filter(|_| timed).cloned();
         Some(Charged {
             ledger,
             desk: self,
@@ -304,17 +285,41 @@ impl Desk {
         demotes && !refuses
     }
 
+    /// Returns the cached accounts of an operation of an object.
+    #[inline(always)]
+    fn cached(&self, epoch: u64, key: &[u8], operation: &str) -> Option<Ref<'_, Rc<Bundle>>> {
+        let cache = self.cache.borrow();
+        match Ref::filter_map(cache, |cache| cache.last(epoch, key, operation.as_bytes())) {
+            Ok(last) => Some(last),
+            Err(cache) => {
+                cold_path();
+                drop(cache);
+                self.cached_before(epoch, key, operation)
+            }
+        }
+    }
+
+    /// Returns the cached accounts of an operation of an object that is not the one of the thread's request before.
+    #[inline(never)]
+    fn cached_before(
+        &self,
+        epoch: u64,
+        key: &[u8],
+        operation: &str,
+    ) -> Option<Ref<'_, Rc<Bundle>>> {
+        let operation = operation.as_bytes();
+        self.cache.borrow_mut().find(epoch, key, operation)?;
+        Ref::filter_map(self.cache.borrow(), |cache| cache.last(epoch, key, operation)).ok()
+    }
+
     /// Returns the accounts of an operation of an object.
     fn find(&self, ledger: &Ledger, asked: &BudgetedRequest<'_>) -> Option<Rc<Bundle>> {
         let epoch = ledger.epoch();
         if epoch == 0 {
             return None;
         }
-        let (key, operation) = (asked.key, asked.operation.as_bytes());
-        if let Some(seen) = &*self.seen.borrow()
-            && let Some(bundle) = known(seen, epoch, key, operation)
-        {
-            return Some(Rc::clone(bundle));
+        if let Some(bundle) = self.cached(epoch, asked.key, asked.operation) {
+            return Some(Rc::clone(&bundle));
         }
         self.find_out(ledger, asked, epoch)
     }
@@ -329,7 +334,7 @@ impl Desk {
     ) -> Option<Rc<Bundle>> {
         let (key, operation) = (asked.key, asked.operation.as_bytes());
         let bundle = Rc::new(ledger.bundle(key, asked.operation, asked.describe)?);
-        remember(&mut self.seen.borrow_mut(), epoch, key, operation, &bundle);
+        self.cache.borrow_mut().remember(epoch, key, operation, &bundle);
         Some(bundle)
     }
 

@@ -44,6 +44,8 @@ pub(crate) struct Ledger {
     pub(super) watch: Arc<Watch>,
     /// Set once the watcher was started, even if it has ended.
     watched: OnceLock<()>,
+    /// Time of the watcher's last check, in nanoseconds of the monotonic clock; 0 if no watcher runs.
+    pub(super) checked: AtomicU64,
     pub(super) ended: AtomicBool,
 }
 
@@ -126,6 +128,7 @@ impl Ledger {
             hooks,
             watch: Arc::clone(watch),
             watched: OnceLock::new(),
+            checked: AtomicU64::new(0),
             ended: AtomicBool::new(false),
         });
         for (of, budget) in rules {
@@ -220,6 +223,16 @@ impl Ledger {
     #[inline]
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Returns a time at most one quantum ago, in nanoseconds of the monotonic clock: that of the watcher's last check.
+    /// Reads the clock if no watcher runs.
+    #[inline(always)]
+    pub(super) fn recent_time(&self) -> u64 {
+        match self.checked.load(Ordering::Relaxed) {
+            0 => clock::monotonic_nanoseconds(),
+            checked => checked,
+        }
     }
 
     /// Returns the account of a client. Takes locks, so it is called once for each connection.
@@ -424,6 +437,30 @@ mod tests {
     use super::*;
     use crate::monitoring::{Log, LogLevel};
     use crate::threads::rt::{RealTime, Scheduling};
+
+    #[test]
+    fn a_check_of_the_watcher_saves_others_the_reading_of_the_clock() {
+        let threads = Threads::new(&Arc::new(Scheduling::new(&RealTime::default())));
+        let watch = Arc::new(Watch::new(Log::new(LogLevel::Off, None)));
+        let (quantum, hooks) = (Duration::from_millis(1), OverrunHooks::default());
+        // A rate needs no watcher, so none checks while this test does.
+        let rules = [(BudgetOf::EachClient, Budget::default().requests(1, 1))];
+        let ledger = Ledger::new(&rules, quantum, hooks, &watch, &threads);
+        let read = |ledger: &Ledger| {
+            let before = clock::monotonic_nanoseconds();
+            let time = ledger.recent_time();
+            (before..=clock::monotonic_nanoseconds()).contains(&time)
+        };
+        assert!(read(&ledger), "there is no watcher");
+        let before = clock::monotonic_nanoseconds();
+        ledger.check(&mut Vec::new());
+        let checked = ledger.recent_time();
+        assert!((before..=clock::monotonic_nanoseconds()).contains(&checked));
+        while clock::monotonic_nanoseconds() == checked {}
+        assert_eq!(ledger.recent_time(), checked);
+        ledger.check(&mut Vec::new());
+        assert!(ledger.recent_time() > checked);
+    }
 
     #[test]
     fn sums_include_the_use_of_removed_budgets() {

@@ -4,7 +4,7 @@
 //! ```text
 //! -ORBBudget, Orb::set_budget     rules (rule.rs): whose, and how much
 //!   -> Ledger (ledger.rs)         of one ORB: an account for each rule, and for each client
-//!        -> Account (account.rs)  what is left: two token buckets (bucket.rs), counters
+//!        -> Account (account.rs)  what is left: a rate (rate.rs), a token bucket (bucket.rs) of time, counters
 //! request -> Desk (desk.rs)       of each thread: finds the accounts, and takes a request from each (taking.rs)
 //!             -> Bundle           accounts of an operation of an object, cached with their limits (cached.rs)
 //!             -> desk/beyond.rs   if an account is exhausted: decides on the treatment of the request
@@ -28,6 +28,7 @@ mod lowest;
 #[cfg(all(test, feature = "model"))]
 mod model;
 mod overrun;
+mod rate;
 mod report;
 mod rule;
 mod slot;

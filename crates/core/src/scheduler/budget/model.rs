@@ -9,7 +9,8 @@ use shuttle::thread;
 use super::account::Account;
 use super::bucket::Bucket;
 use super::ledger::Bundle;
-use super::rule::{Budget, BudgetOf};
+use super::rate::Rate;
+use super::rule::{Budget, BudgetOf, RequestRate};
 use super::slot::BudgetSlot;
 use super::taking::take_requests;
 use crate::sim::model::explore;
@@ -31,6 +32,46 @@ fn threads_take_what_there_is_and_no_more() {
         let taken: u64 = takers.into_iter().map(|it| it.join().unwrap()).sum();
         assert_eq!(taken, 5, "all that there was");
         assert_eq!(bucket.debt(NOW), taken * 100, "and nothing is lost");
+    });
+}
+
+/// Checks requests that are taken in advance: each is used once, and none is missed by a thread that finds too few.
+#[test]
+fn threads_use_each_request_that_was_taken_in_advance_once() {
+    explore(|| {
+        // The bucket holds 32 requests of a nanosecond, and gives two in advance while half of them are left.
+        let rate = Rate::default();
+        rate.set(RequestRate { per_second: 1_000_000_000, burst: 32 }, NOW);
+        let used = (0..12).filter(|_| rate.take(|| NOW)).count();
+        assert_eq!((used, rate.debt(NOW)), (12, 12));
+        let rate = Arc::new(rate);
+        let takers: Vec<_> = (0..3)
+            .map(|_| {
+                let rate = Arc::clone(&rate);
+                thread::spawn(move || (0..8).filter(|_| rate.take(|| NOW)).count())
+            })
+            .collect();
+        let taken: usize = takers.into_iter().map(|it| it.join().unwrap()).sum();
+        assert_eq!(taken, 20, "all that were left");
+        assert!(rate.lacks(|| NOW));
+        assert_eq!(rate.debt(NOW), 32, "and nothing is lost");
+    });
+}
+
+/// Checks that requests of a high rate that were taken in advance are not used after the rate was lowered.
+#[test]
+fn what_was_taken_in_advance_does_not_outlive_its_rate() {
+    explore(|| {
+        let rate = Arc::new(Rate::default());
+        rate.set(RequestRate { per_second: 1_000_000_000, burst: 320 }, NOW);
+        let taker = {
+            let rate = Arc::clone(&rate);
+            thread::spawn(move || rate.take(|| NOW))
+        };
+        rate.set(RequestRate { per_second: 1, burst: 1 }, NOW);
+        let first = usize::from(taker.join().unwrap());
+        let taken = first + (0..5).filter(|_| rate.take(|| NOW)).count();
+        assert!(taken <= 2, "{taken}: one of the old burst, and one of the new one");
     });
 }
 
@@ -73,13 +114,13 @@ fn a_refused_request_does_not_refuse_another_of_its_client() {
             |of: &BudgetOf| Arc::new(Account::new(0, of, Budget::default().requests(1, 1)));
         let client = account(&BudgetOf::EachClient);
         let poa = account(&BudgetOf::Poa("sensors".into()));
-        assert!(poa.take(NOW));
+        assert!(poa.take(|| NOW));
         let bundle = Bundle::of([Some(poa), None, None]);
         let refused = {
             let client = Arc::clone(&client);
-            thread::spawn(move || take_requests(&client, Some(&bundle), NOW))
+            thread::spawn(move || take_requests(&client, Some(&bundle), || NOW))
         };
-        assert!(take_requests(&client, None, NOW), "a request to another POA");
+        assert!(take_requests(&client, None, || NOW), "a request to another POA");
         assert!(!refused.join().unwrap());
     });
 }

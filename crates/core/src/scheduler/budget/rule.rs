@@ -24,7 +24,8 @@ use oxorb_sched::time::{self, Show};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Budget {
-    /// Rate of requests; `None` for no limit.
+    /// Rate of requests; `None` for no limit. A burst may have more requests than the rate permits: as many as the rate
+    /// yields in 1 ms, and at most a sixteenth of the burst.
     pub rate: Option<RequestRate>,
     /// Processor time of the threads that read and run its requests; `None` for no limit.
     pub share: Option<ProcessorShare>,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::account::{Account, RATE, Spent, TIME};
 use super::ledger::Bundle;
+use crate::threads::clock;
 use crate::threads::sync::atomic::Ordering::Relaxed;
 
 /// Accounts that one request is charged to. All accounts after an absent one are absent.
@@ -75,7 +76,7 @@ pub(super) fn take(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> 
         let limits = account.limits();
         if limits & TIME != 0 && account.is_out_of_time(now) {
             spent |= 1 << at;
-        } else if limits & RATE != 0 && !account.take_request(now) {
+        } else if limits & RATE != 0 && !account.take_request(|| now) {
             spent |= 1 << (at + 4);
         }
     });
@@ -83,30 +84,35 @@ pub(super) fn take(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> 
 }
 
 /// Takes a request from each account; returns false, and takes nothing, if one of them is exhausted. `limited` is the
-/// bit set of their limits.
+/// bit set of their limits, and `recent` a time not long ago: processor time that is refilled later is not seen.
 #[inline(always)]
 pub(super) fn take_all(
     client: &Arc<Account>,
     bundle: Option<&Bundle>,
     limited: u8,
-    now: u64,
+    recent: u64,
 ) -> bool {
     if limited & TIME != 0 {
         let is_out_of_time =
-            |account: &Arc<Account>| account.limits() & TIME != 0 && account.is_out_of_time(now);
+            |account: &Arc<Account>| account.limits() & TIME != 0 && account.is_out_of_time(recent);
         if is_out_of_time(client)
             || bundle.is_some_and(|bundle| bundle.present().any(is_out_of_time))
         {
             return false;
         }
     }
-    limited & RATE == 0 || take_requests(client, bundle, now)
+    limited & RATE == 0 || take_requests(client, bundle, clock::monotonic_nanoseconds)
 }
 
 /// Takes a request from each account that limits the rate of requests; returns false, and takes nothing, if one of them
-/// is exhausted. At least one account has to limit the rate. Does not look at processor time.
+/// is exhausted. At least one account has to limit the rate. Does not look at processor time. Calls `now`, which reads
+/// the clock, only if an account needs the time.
 #[inline(always)]
-pub(super) fn take_requests(client: &Arc<Account>, bundle: Option<&Bundle>, now: u64) -> bool {
+pub(super) fn take_requests(
+    client: &Arc<Account>,
+    bundle: Option<&Bundle>,
+    now: impl Fn() -> u64 + Copy,
+) -> bool {
     let Some(bundle) = bundle else {
         return client.take_request(now);
     };
@@ -121,7 +127,7 @@ pub(super) fn take_requests(client: &Arc<Account>, bundle: Option<&Bundle>, now:
     }
     for (account, at) in bundle.present().zip(0..) {
         if !account.take(now) {
-            put_back(client, &bundle.accounts[..at], now);
+            put_back(client, &bundle.accounts[..at], now());
             return false;
         }
     }
@@ -149,9 +155,9 @@ mod tests {
         let client = account(0, &BudgetOf::EachClient, 4);
         let poa = |id, burst| Some(account(id, &BudgetOf::Poa("sensors".into()), burst));
         let bundle = Bundle::of([poa(1, 3), poa(2, 2), None]);
-        let taken = (0..10).filter(|_| take_requests(&client, Some(&bundle), NOW)).count();
+        let taken = (0..10).filter(|_| take_requests(&client, Some(&bundle), || NOW)).count();
         assert_eq!(taken, 2);
-        let left = |account: &Account| (0..10).filter(|_| account.take(NOW)).count();
+        let left = |account: &Account| (0..10).filter(|_| account.take(|| NOW)).count();
         let others: Vec<usize> = bundle.accounts.iter().flatten().map(|it| left(it)).collect();
         assert_eq!((left(&client), &others[..]), (2, &[1, 0][..]));
     }
@@ -163,8 +169,8 @@ mod tests {
             |of: &BudgetOf| Arc::new(Account::new(0, of, Budget::default().requests(1, 1)));
         let (client, poa) = (account(&BudgetOf::EachClient), BudgetOf::Poa("sensors".into()));
         let bundle = Bundle::of([Some(account(&poa)), None, None]);
-        assert!(bundle.accounts.iter().flatten().all(|account| account.take(NOW)));
-        assert!(!take_requests(&client, Some(&bundle), NOW));
+        assert!(bundle.accounts.iter().flatten().all(|account| account.take(|| NOW)));
+        assert!(!take_requests(&client, Some(&bundle), || NOW));
         // A request that was taken and given back would leave the time at which that happened.
         assert_eq!(client.debt(0), 0);
     }
@@ -177,10 +183,10 @@ mod tests {
         let poa = account(1, Budget::default());
         let bundle = Bundle::of([Some(Arc::clone(&poa)), None, None]);
         poa.set(Budget::default().requests(1, 1), NOW);
-        assert!(take_requests(&client, Some(&bundle), NOW));
-        assert!(!take_requests(&client, Some(&bundle), NOW), "the POA has a limit now");
+        assert!(take_requests(&client, Some(&bundle), || NOW));
+        assert!(!take_requests(&client, Some(&bundle), || NOW), "the POA has a limit now");
         poa.set(Budget::default(), NOW);
-        assert!(take_requests(&client, Some(&bundle), NOW), "the limit was removed");
-        assert_eq!((0..10).filter(|_| client.take(NOW)).count(), 2);
+        assert!(take_requests(&client, Some(&bundle), || NOW), "the limit was removed");
+        assert_eq!((0..10).filter(|_| client.take(|| NOW)).count(), 2);
     }
 }

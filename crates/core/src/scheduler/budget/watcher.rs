@@ -32,9 +32,10 @@ pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
         let mut slots = Vec::new();
         while let Some(ledger) = watched.upgrade() {
             if ledger.ended.load(Ordering::Relaxed) {
+                ledger.checked.store(0, Ordering::Relaxed);
                 return;
             }
-            ledger.look(&mut slots);
+            ledger.check(&mut slots);
             drop(ledger);
             thread::sleep(quantum);
         }
@@ -47,11 +48,12 @@ pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
 }
 
 impl Ledger {
-    /// Inspects the requests of all threads.
-    fn look(&self, slots: &mut Vec<Weak<BudgetSlot>>) {
+    /// Inspects the requests of all threads, and records the time.
+    pub(super) fn check(&self, slots: &mut Vec<Weak<BudgetSlot>>) {
         slots.clear();
         slots.extend(self.slots.lock().iter().cloned());
         let now = clock::monotonic_nanoseconds();
+        self.checked.store(now, Ordering::Relaxed);
         for slot in slots.iter().filter_map(Weak::upgrade) {
             self.look_at(&slot, now, |thread| cpu_of(thread).ok());
         }

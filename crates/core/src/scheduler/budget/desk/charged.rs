@@ -24,7 +24,8 @@ pub(crate) struct Charged<'c> {
     pub(super) desk: &'c Desk,
     pub(super) client: &'c Arc<Account>,
     pub(super) bundle: Option<Rc<Bundle>>,
-    /// Start of the request, in nanoseconds of the monotonic clock.
+    /// Time at which the request is charged, in nanoseconds of the monotonic clock: its start, or at most one quantum
+    /// before.
     pub(super) now: u64,
     /// Whether the request's processor time is counted.
     pub(super) timed: bool,

@@ -74,21 +74,28 @@ impl One {
 }
 
 impl Cache {
-    /// Returns the accounts of an operation of an object if they are those that were found last.
+    /// Reports whether an operation of an object was found last.
     #[inline(always)]
-    pub(super) fn last(&self, epoch: u64, key: &[u8], operation: &[u8]) -> Option<&Rc<Bundle>> {
-        let last = self.last.as_ref()?;
-        last.is(epoch, key, operation).then_some(&last.bundle)
+    pub(super) fn is_last(&self, epoch: u64, key: &[u8], operation: &[u8]) -> bool {
+        self.last.as_ref().is_some_and(|last| last.is(epoch, key, operation))
     }
 
-    /// Finds the accounts of an operation of an object, and makes them the ones that were found last.
-    pub(super) fn find(&mut self, epoch: u64, key: &[u8], operation: &[u8]) -> Option<&Rc<Bundle>> {
-        let found = self.entries.as_ref()?[place(key, operation)].as_ref()?;
-        if !found.is(epoch, key, operation) {
-            return None;
+    /// Returns the accounts that were found last.
+    #[inline(always)]
+    pub(super) fn last(&self) -> Option<&Rc<Bundle>> {
+        self.last.as_ref().map(|last| &last.bundle)
+    }
+
+    /// Finds the accounts of an operation of an object, which are the last ones then; returns false if they are not
+    /// cached.
+    pub(super) fn find(&mut self, epoch: u64, key: &[u8], operation: &[u8]) -> bool {
+        let entry = self.entries.as_ref().and_then(|all| all[place(key, operation)].as_ref());
+        let found = entry.filter(|one| one.is(epoch, key, operation)).cloned();
+        let is_found = found.is_some();
+        if is_found {
+            self.last = found;
         }
-        self.last = Some(Rc::clone(found));
-        Some(&found.bundle)
+        is_found
     }
 
     /// Caches the accounts of an operation of an object, unless its key or its name is too long.
@@ -157,16 +164,15 @@ mod tests {
             cache.remember(7, key, b"sweep", bundle);
         }
         for at in [0, 1, 1, 2, 0, 0, 2, 1, 0] {
-            let found = cache.find(7, keys[at], b"sweep").expect("it was cached");
-            assert!(Rc::ptr_eq(found, &bundles[at]), "key {at}");
-            for (other, bundle) in bundles.iter().enumerate() {
-                let last = cache.last(7, keys[other], b"sweep");
-                let expected = (other == at).then_some(bundle);
-                assert_eq!(last.map(Rc::as_ptr), expected.map(Rc::as_ptr), "key {other}");
+            assert!(cache.find(7, keys[at], b"sweep"), "key {at}");
+            assert!(cache.last().is_some_and(|last| Rc::ptr_eq(last, &bundles[at])), "key {at}");
+            for (other, key) in keys.iter().enumerate() {
+                assert_eq!(cache.is_last(7, key, b"sweep"), other == at, "key {other} after {at}");
             }
-            assert!(cache.last(8, keys[at], b"sweep").is_none(), "the rules have changed");
-            assert!(cache.find(8, keys[at], b"sweep").is_none(), "the rules have changed");
-            assert!(cache.find(7, keys[at], b"sweeps").is_none());
+            assert!(!cache.is_last(8, keys[at], b"sweep"), "the rules have changed");
+            assert!(!cache.find(8, keys[at], b"sweep"), "the rules have changed");
+            assert!(!cache.find(7, keys[at], b"sweeps"));
+            assert!(cache.is_last(7, keys[at], b"sweep"), "another one was not found");
         }
     }
 

@@ -101,20 +101,24 @@ impl Desk {
                 found => found,
             },
         };
-        let bundle = found.as_deref().map(|found| &**found);
-        let limited = limits(client, bundle);
-        if limited & !RATE != 0 {
+        let bundle = found.as_deref().and_then(Cache::last).map(|last| &**last);
+        let is_taken = match bundle.and_then(|bundle| bundle.rated.as_ref()) {
+            // A single account has a limit, so nothing has to be given back to another one.
+            Some(rated) if client.limits() == 0 => rated.take(clock::monotonic_nanoseconds),
+            _ => match limits(client, bundle) {
+                0 => {
+                    self.charged.set(0);
+                    return true;
+                }
+                RATE => take_requests(client, bundle, clock::monotonic_nanoseconds),
+                _ => false,
+            },
+        };
+        if !is_taken {
             cold_path();
             return false;
         }
         self.charged.set(0);
-        if limited == 0 {
-            return true;
-        }
-        if !take_requests(client, bundle, clock::monotonic_nanoseconds) {
-            cold_path();
-            return false;
-        }
         count_served(client, bundle);
         true
     }
@@ -139,7 +143,7 @@ impl Desk {
             0 => None,
             epoch => Some(self.cached(epoch, key, operation)?),
         };
-        let bundle = found.as_deref().map(|found| &**found);
+        let bundle = found.as_deref().and_then(Cache::last).map(|last| &**last);
         let limited = limits(client, bundle);
         if limited & PAUSES != 0 {
             cold_path();
@@ -160,7 +164,7 @@ impl Desk {
         if !timed {
             self.charged.set(0);
         }
-        let bundle = found.as_deref().filter(|_| timed).cloned();
+        let bundle = found.as_deref().filter(|_| timed).and_then(Cache::last).cloned();
         Some(Charged {
             ledger,
             desk: self,
@@ -285,31 +289,23 @@ impl Desk {
         demotes && !refuses
     }
 
-    /// Returns the cached accounts of an operation of an object.
+    /// Returns the cache if it contains the accounts of an operation of an object, which are its last ones then.
     #[inline(always)]
-    fn cached(&self, epoch: u64, key: &[u8], operation: &str) -> Option<Ref<'_, Rc<Bundle>>> {
+    fn cached(&self, epoch: u64, key: &[u8], operation: &str) -> Option<Ref<'_, Cache>> {
         let cache = self.cache.borrow();
-        match Ref::filter_map(cache, |cache| cache.last(epoch, key, operation.as_bytes())) {
-            Ok(last) => Some(last),
-            Err(cache) => {
-                cold_path();
-                drop(cache);
-                self.cached_before(epoch, key, operation)
-            }
+        if cache.is_last(epoch, key, operation.as_bytes()) {
+            return Some(cache);
         }
+        cold_path();
+        drop(cache);
+        self.cached_before(epoch, key, operation)
     }
 
-    /// Returns the cached accounts of an operation of an object that is not the one of the thread's request before.
+    /// Implements [`cached`](Self::cached) for another operation or object than that of the thread's request before.
     #[inline(never)]
-    fn cached_before(
-        &self,
-        epoch: u64,
-        key: &[u8],
-        operation: &str,
-    ) -> Option<Ref<'_, Rc<Bundle>>> {
-        let operation = operation.as_bytes();
-        self.cache.borrow_mut().find(epoch, key, operation)?;
-        Ref::filter_map(self.cache.borrow(), |cache| cache.last(epoch, key, operation)).ok()
+    fn cached_before(&self, epoch: u64, key: &[u8], operation: &str) -> Option<Ref<'_, Cache>> {
+        let is_found = self.cache.borrow_mut().find(epoch, key, operation.as_bytes());
+        is_found.then(|| self.cache.borrow())
     }
 
     /// Returns the accounts of an operation of an object.
@@ -318,8 +314,8 @@ impl Desk {
         if epoch == 0 {
             return None;
         }
-        if let Some(bundle) = self.cached(epoch, asked.key, asked.operation) {
-            return Some(Rc::clone(&bundle));
+        if let Some(cache) = self.cached(epoch, asked.key, asked.operation) {
+            return cache.last().cloned();
         }
         self.find_out(ledger, asked, epoch)
     }
@@ -570,6 +566,33 @@ mod tests {
         let other = BudgetedRequest { describe: &describe_other, ..sweep(b"lamp") };
         drop(desk.begin(&ledger, &client, &other));
         assert_eq!(desk.take_pause(), 0);
+    }
+
+    #[test]
+    fn a_single_rate_among_several_budgets_is_taken_alone() {
+        let hour = Duration::from_secs(3600);
+        let one = Budget::default().requests(1, 2);
+        let rules = [(sensors(), one), (BudgetOf::Object("radar".into()), Budget::default())];
+        let (ledger, threads) = ledger(&rules);
+        let client = client(&ledger, 1);
+        let desk = Desk::default();
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
+        let begin_within = || desk.begin_within(&ledger, &client, b"radar", "sweep");
+        // A rate refills while a stalled machine does not run this test.
+        let until_refused = || (0..1_000).take_while(|_| begin_within()).count() as u64;
+        let first = until_refused();
+        assert!((1..1_000).contains(&first), "{first} within the rate of the POA");
+        assert_eq!(client.counts.served.load(Relaxed), 1 + first);
+        // The client's rate is the only one now, and the use of the POA is counted nevertheless.
+        assert!(ledger.set(sensors(), Budget::default(), &threads));
+        assert!(ledger.set(BudgetOf::EachClient, one, &threads));
+        drop(desk.begin(&ledger, &client, &sweep(b"radar")));
+        let second = until_refused();
+        assert!((1..1_000).contains(&second), "{second} within the rate of the client");
+        let served: Vec<u64> = ledger.report().iter().map(|used| used.served).collect();
+        assert_eq!(served, [2 + first + second; 3], "of the object, the POA and the client");
+        assert!(ledger.set(sensors(), Budget::default().time(hour, hour), &threads));
+        assert!(!begin_within(), "the processor time is counted");
     }
 
     #[test]

@@ -77,6 +77,8 @@ pub(super) struct Bundle {
     pub(super) limits: u8,
     /// Number of accounts that limit the rate of requests.
     pub(super) rates: u8,
+    /// Account that limits the rate of requests, if no account has another limit.
+    pub(super) rated: Option<Arc<Account>>,
     /// Longest processor time of one request, in nanoseconds: the least of all accounts.
     pub(super) longest: u64,
 }
@@ -86,14 +88,19 @@ impl Bundle {
     pub(super) fn of(accounts: [Option<Arc<Account>>; 3]) -> Bundle {
         let mut numbers = [NO_ACCOUNT; 3];
         let (mut limits, mut rates, mut longest) = (0, 0, u64::MAX);
+        let mut rated = None;
         for (account, number) in accounts.iter().flatten().zip(&mut numbers) {
             let limited = account.limits();
             *number = account.id;
             limits |= limited;
-            rates += u8::from(limited & RATE != 0);
+            if limited & RATE != 0 {
+                rates += 1;
+                rated = Some(account);
+            }
             longest = longest.min(account.longest());
         }
-        Bundle { accounts, numbers, limits, rates, longest }
+        let rated = rated.filter(|_| rates == 1 && limits == RATE).cloned();
+        Bundle { accounts, numbers, limits, rates, rated, longest }
     }
 
     /// Returns the accounts that are present.

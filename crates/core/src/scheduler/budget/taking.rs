@@ -118,11 +118,12 @@ pub(super) fn take_requests(
     };
     // Until a request that was taken is given back, another thread may be refused one. So nothing is taken from one
     // account if another account is exhausted already.
-    let rates = bundle.rates + u8::from(client.limits() & RATE != 0);
+    let is_client_rated = client.limits() & RATE != 0;
+    let rates = bundle.rates + u8::from(is_client_rated);
     if rates > 1 && bundle.present().any(|account| account.lacks_request(now)) {
         return false;
     }
-    if !client.take(now) {
+    if is_client_rated && !client.take_request(now) {
         return false;
     }
     for (account, at) in bundle.present().zip(0..) {

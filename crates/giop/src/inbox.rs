@@ -335,17 +335,6 @@ impl Inbox {
         Ok(Some(header))
     }
 
-    /// Takes the announcement back, so that the next [`poll`](Self::poll) announces the same message. Returns false,
-    /// and changes nothing, if the message is not in the buffer as it arrived: it came in fragments or in lent memory,
-    /// its protocol is not GIOP, or it was [taken](Self::take).
-    pub fn put_back(&mut self) -> bool {
-        let in_buffer = self.other.is_none() && matches!(self.announced, Announced::InBuffer(_));
-        if in_buffer {
-            self.announced = Announced::Nothing;
-        }
-        in_buffer
-    }
-
     /// Drops the message announced before, and returns the header of the next one without
     /// announcing it, if the message (or the next fragment of it) is complete, or if it is invalid,
     /// as `poll` will then report.

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use oxorb_giop::{Message, MessageType, Request, Response, caller_priority};
+use oxorb_giop::{Message, MessageType, Request, caller_priority};
 use oxorb_object::{SystemException, Urgency};
 use oxorb_rt::Priority;
 
@@ -49,12 +49,9 @@ pub(super) fn assign(
     let assigned = match assigned(orb, owner, context, connection) {
         Ok(Some(assigned)) => assigned,
         Ok(None) => return connection.run(orb, context),
-        Err(Unassigned::Full) if connection.hold(orb.options()) => return SessionStep::Hold,
-        Err(Unassigned::Full) => {
-            return refuse_announced(orb, context, connection, raise::REQUESTS_BUFFERED);
-        }
-        Err(Unassigned::Refused(exception)) => {
-            return refuse_announced(orb, context, connection, exception);
+        Err(exception) => {
+            connection.see_to_announced(orb, context);
+            return refuse(orb.shared(), connection, exception);
         }
     };
     if let Assigned::Lane { lane, octets, .. } = &assigned
@@ -89,26 +86,13 @@ enum Assigned<'o> {
     Module(&'o DispatchingModules, Due),
 }
 
-/// Reason why a request has no threads.
-enum Unassigned {
-    Refused(SystemException),
-    /// Oneway of a connection that has as many requests in other threads as may run at one time.
-    Full,
-}
-
-impl From<SystemException> for Unassigned {
-    fn from(exception: SystemException) -> Self {
-        Unassigned::Refused(exception)
-    }
-}
-
 /// Chooses the threads for a request; `None` for the thread that read it.
 fn assigned<'o>(
     orb: &'o Orb,
     owner: &ConnectionOwner,
     context: &ServingContext,
     connection: &mut Connection,
-) -> Result<Option<Assigned<'o>>, Unassigned> {
+) -> Result<Option<Assigned<'o>>, SystemException> {
     let (mut caller, inbox, _) = connection.parts(context);
     let frame = inbox.frame();
     if frame.header.kind != MessageType::REQUEST {
@@ -167,14 +151,14 @@ fn assigned<'o>(
 ///
 /// # Errors
 /// TRANSIENT: the threadpool was destroyed, or as many requests of the connection as may run at one time are in other
-/// threads. One client thus does not fill the queue of a lane. A oneway waits instead ([`Unassigned::Full`]).
+/// threads. One client thus does not fill the queue of a lane.
 fn other_lane(
     orb: &Orb,
     owner: &ConnectionOwner,
     caller: &Caller<'_>,
     request: &Request<'_>,
     key: &[u8],
-) -> Result<Option<Arc<Lane>>, Unassigned> {
+) -> Result<Option<Arc<Lane>>, SystemException> {
     let options = orb.options();
     if !options.realtime.lanes_on_one_port || caller.common.pool.is_none() {
         return Ok(None);
@@ -186,13 +170,9 @@ fn other_lane(
         return Ok(None);
     };
     if caller.common.status.kept() >= options.max_requests_per_connection {
-        return Err(match request.response {
-            Response::None => Unassigned::Full,
-            _ => raise::REQUESTS_BUFFERED.into(),
-        });
+        return Err(raise::REQUESTS_BUFFERED);
     }
-    let lane = orb.pools().named(name).ok_or(raise::NO_SERVING_THREAD)?;
-    Ok(Some(lane))
+    orb.pools().named(name).map(Some).ok_or(raise::NO_SERVING_THREAD)
 }
 
 /// Returns the lane that serves a request because the request is beyond its budget.
@@ -247,17 +227,6 @@ pub(super) fn see_to_connection(
     if Offer::is_in(&request.contexts) {
         orb.consider_offer(caller, key, &request.contexts);
     }
-}
-
-/// Answers the request that the inbox announces with an exception, after the data about its connection were applied.
-fn refuse_announced(
-    orb: &Orb,
-    context: &ServingContext,
-    connection: &mut Connection,
-    exception: SystemException,
-) -> SessionStep {
-    connection.see_to_announced(orb, context);
-    refuse(orb.shared(), connection, exception)
 }
 
 /// Answers the request that the inbox announces with an exception.

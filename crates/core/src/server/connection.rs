@@ -46,8 +46,6 @@ pub(crate) struct Connection {
     detached: bool,
     /// Reason for the end of the connection.
     pub(super) over: ConnectionEnd,
-    /// Id of the oneway that is [kept](Self::hold), and the time since when, in nanoseconds of the monotonic clock.
-    held: Option<(u32, u64)>,
     /// Lane memory that its buffers belong to.
     memory: Option<Arc<Memory>>,
 }
@@ -65,9 +63,6 @@ pub(crate) struct ConnectionShared {
 
 /// Time between two checks of a thread that must not read, or run a request.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
-
-/// Time between two attempts to serve a oneway that is [kept](Connection::hold).
-pub(super) const HOLD: Duration = Duration::from_millis(1);
 
 /// Result of [`Connection::read_ahead`].
 pub(super) enum Ahead {
@@ -138,7 +133,6 @@ impl Connection {
             armed: false,
             detached: false,
             over: ConnectionEnd::Here,
-            held: None,
             memory: None,
             common,
             link,
@@ -319,27 +313,6 @@ impl Connection {
         let turn = self.common.status.turn().cloned();
         let _ours = turn.as_ref().map(|turn| turn.to_write());
         matches!(self.inbox.poll(), Ok(Some(_))) && self.refuse(shared, exception)
-    }
-
-    /// Keeps the oneway that the inbox announces for a later attempt to serve it, and pauses the connection until then.
-    /// Returns false, and changes nothing, if the oneway has waited for `stall_timeout` already, or must not wait:
-    /// replies to calls of this side come over the connection, the connection has to end, or the message is not in the
-    /// buffer as it arrived.
-    pub(super) fn hold(&mut self, options: &Options) -> bool {
-        let id = self.inbox.frame().request_id();
-        let now = clock::monotonic_nanoseconds();
-        let since = self.held.filter(|(held, _)| *held == id).map_or(now, |(_, since)| since);
-        let waits = Duration::from_nanos(now.saturating_sub(since)) < options.stall_timeout
-            && self.common.status.can_wait()
-            && self.inbox.put_back();
-        self.held = waits.then_some((id, since));
-        if waits {
-            let until = now + HOLD.as_nanos() as u64;
-            self.common.status.pause_until(until);
-            self.intake.paused_until = until;
-            self.intake.throttled = true;
-        }
-        waits
     }
 
     /// Answers the request that the inbox announces with an exception; returns false if the connection is no longer

@@ -401,11 +401,10 @@ impl Lane {
     }
 
     /// Takes up a connection that was put off.
-    fn take_up(&self, side: &ServerSide, mut connection: Connection) {
-        // The reactor does not report octets that the link has already read, nor messages in the inbox. It reports an
-        // armed connection to another thread, so that connection stays parked.
-        match !connection.armed && (connection.link.pending() || connection.inbox.peek().is_some())
-        {
+    fn take_up(&self, side: &ServerSide, connection: Connection) {
+        // The reactor does not report octets that the link has already read. It reports an armed connection to another
+        // thread, so that connection stays parked.
+        match !connection.armed && connection.link.pending() {
             true => self.give(connection),
             false => self.park(side, connection),
         }

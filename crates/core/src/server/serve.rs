@@ -12,7 +12,7 @@ use std::time::Duration;
 use oxorb_giop::MessageType;
 
 use super::assign::assign;
-use super::connection::{Connection, HOLD, PAUSE};
+use super::connection::{Connection, PAUSE};
 use super::connection_owner::ConnectionOwner;
 use super::dispatch::dispatch;
 use super::gather::Gather;
@@ -196,11 +196,6 @@ impl Connection {
                             gather.served(context.assigns.get() || self.sink.answered());
                         }
                         SessionStep::Close => return Err(ConnectionEnd::Here),
-                        SessionStep::Hold if orb.is_closing() => return Err(ConnectionEnd::Here),
-                        SessionStep::Hold => match owner {
-                            ConnectionOwner::Lane(_) => return Ok(ServingEnd::Throttled),
-                            ConnectionOwner::Thread(_) => thread::sleep(HOLD),
-                        },
                         SessionStep::Reply => self.complete()?,
                         SessionStep::Over(kind) => return Err(ConnectionEnd::by(kind)),
                     }

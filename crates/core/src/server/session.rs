@@ -41,9 +41,6 @@ pub(crate) struct Caller<'c> {
 pub(crate) enum SessionStep {
     Message,
     Close,
-    /// The message was [kept](super::connection::Connection::hold), and is announced again after the pause of the
-    /// connection.
-    Hold,
     /// A reply to a call of this side.
     Reply,
     /// The peer ends the connection with a message of this type.

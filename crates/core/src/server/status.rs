@@ -167,7 +167,7 @@ impl Status {
 
     /// Reports whether the connection may be paused. One that also carries calls of this side is read nevertheless,
     /// because their replies must not wait; one that has to end is read up to its end.
-    pub(super) fn can_wait(&self) -> bool {
+    fn can_wait(&self) -> bool {
         self.calls().is_none() && !self.was_told_to_end()
     }
 

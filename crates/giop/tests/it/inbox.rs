@@ -39,32 +39,6 @@ fn every_kind_arrives_one_octet_at_a_time_and_all_at_once() {
     }
 }
 
-#[test]
-fn a_message_that_is_put_back_is_announced_again() {
-    let (version, order) = (Version::V1_2, ByteOrder::NATIVE);
-    let messages = [1, 2].map(|id| request(version, order, id, b"some octets"));
-    let mut inbox = inbox();
-    feed(&mut inbox, &messages.concat());
-    for message in &messages {
-        for _ in 0..3 {
-            assert!(inbox.poll().unwrap().is_some());
-            assert_eq!(inbox.frame().bytes, message);
-            assert!(inbox.put_back());
-            assert!(inbox.mid_message());
-        }
-        assert!(inbox.poll().unwrap().is_some());
-    }
-    assert_eq!(inbox.poll(), Ok(None));
-    assert!(!inbox.put_back() && !inbox.mid_message());
-    // What was joined from fragments is not in the buffer any more.
-    for piece in split(&messages[0], &[8]) {
-        feed(&mut inbox, &piece);
-    }
-    assert!(inbox.poll().unwrap().is_some());
-    assert!(!inbox.put_back());
-    assert_eq!(inbox.frame().request_id(), 1);
-}
-
 proptest! {
     #[test]
     fn any_messages_survive_any_split_into_reads(

@@ -7,7 +7,6 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use oxorb::__gen::Op;
 use oxorb::incident::Incident;
 use oxorb::poa::{IdAssignment, Lifespan, ObjectId, Policies, RtPolicies};
 use oxorb::rt::{PriorityModel, Serving, Steering, Threadpool, ThreadpoolError, ThreadpoolId};
@@ -25,8 +24,6 @@ use crate::common::worker::*;
 use crate::common::{self, ARCHITECTURES, LONG, assert_raised, elsewhere, until};
 
 mod peers;
-
-static TELL: Op = Op::oneway("where");
 
 /// Pause before a call that was refused is repeated.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -396,79 +393,6 @@ fn connections_of_a_lane_do_not_wait_until_its_queue_is_empty() {
     let served = worker.served.lock().unwrap().clone();
     assert!(served.contains(&Some(1)), "{served:?}");
     assert_eq!((served.len(), served.last()), (5, Some(&None)), "{served:?}");
-    end(&client, &server);
-}
-
-/// Oneways beyond the limit of concurrent requests wait in the connection, as they do at a port of one lane.
-#[test]
-fn oneways_for_another_lane_run_one_after_another() {
-    common::only_over!(PORTS, "only ports of TCP and TLS are shared");
-    let _guard = watchdog(LONG);
-    for concurrency in ARCHITECTURES {
-        let server = common::transport::listening().lanes_on_one_port(true);
-        let server = server.concurrency(concurrency).setting("MaxRequestsPerConnection", "1");
-        let (server, client) = (server.build().unwrap(), client());
-        let pool = three_lanes(&server);
-        let low = Arc::new(Worker::default());
-        let low_key = {
-            let object = activate(&lane_poa(&server, pool, 10), &client, &low);
-            common::object_key(&object)
-        };
-        let high = declared(&server, &client, pool, 30);
-        let plain = activate(server.root_poa(), &client, &Arc::default());
-        // The connection belongs to the urgent lane, or to the ORB's own threads.
-        for object in [&high, &plain] {
-            low.close();
-            low.served.lock().unwrap().clear();
-            let mut stream = Peer::connect(&common::address(object));
-            exchange(&mut stream, &common::object_key(object), &[]);
-            stream.write_all(&request(1, &WAIT, &low_key, &[])).unwrap();
-            low.until_waiting(1);
-            for importance in 1..=3 {
-                let qos = Qos { importance, ..Qos::default() }.encode();
-                let id = 1 + 2 * importance as u32;
-                stream.write_all(&request(id, &TELL, &low_key, &[Qos::context(&qos)])).unwrap();
-            }
-            // Other connections of the lane that reads the oneways are served meanwhile.
-            for _ in 0..3 {
-                whereabouts(object);
-            }
-            low.open();
-            assert_eq!(peer::kind(&stream.message()), MessageType::REPLY);
-            let served = || low.served.lock().unwrap().clone();
-            until("the oneways are served", || served().len() == 3);
-            assert_eq!(served(), [1, 2, 3].map(Some), "{concurrency:?}");
-            exchange(&mut stream, &common::object_key(object), &[]);
-        }
-        let counts = server.connection_statistics();
-        assert_eq!(counts.count(Incident::BufferFull), 0, "{concurrency:?}");
-        end(&client, &server);
-    }
-}
-
-/// A oneway waits at most as long as a message may stall.
-#[test]
-fn a_oneway_for_a_stuck_lane_is_dropped_in_the_end() {
-    common::only_over!(PORTS, "only ports of TCP and TLS are shared");
-    let _guard = watchdog(LONG);
-    let server = common::transport::listening().lanes_on_one_port(true);
-    let server = server.setting("MaxRequestsPerConnection", "1").setting("StallTimeout", "300");
-    let (server, client) = (server.build().unwrap(), client());
-    let pool = three_lanes(&server);
-    let low = Arc::new(Worker::default());
-    let low_key = common::object_key(&activate(&lane_poa(&server, pool, 10), &client, &low));
-    let high = declared(&server, &client, pool, 30);
-    let mut stream = Peer::connect(&common::address(&high));
-    exchange(&mut stream, &common::object_key(&high), &[]);
-    stream.write_all(&request(1, &WAIT, &low_key, &[])).unwrap();
-    low.until_waiting(1);
-    stream.write_all(&request(3, &TELL, &low_key, &[])).unwrap();
-    // The connection is then read further.
-    exchange(&mut stream, &common::object_key(&high), &[]);
-    assert_eq!(server.connection_statistics().count(Incident::BufferFull), 1);
-    low.open();
-    assert_eq!(peer::kind(&stream.message()), MessageType::REPLY);
-    assert!(low.served.lock().unwrap().is_empty());
     end(&client, &server);
 }
 

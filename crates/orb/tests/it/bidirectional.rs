@@ -314,7 +314,7 @@ fn a_connection_is_not_idle_while_a_callback_is_outstanding() {
         let server = listening()
             .concurrency(concurrency)
             .setting("AcceptBiDirectionalGIOP", "1")
-            .setting("IdleTimeout", "1000")
+            .setting("IdleTimeout", "3000")
             .round_trip_timeout(LONG)
             .build()
             .unwrap();

@@ -23,9 +23,9 @@ const HEADER: usize = 5;
 /// whatever arrives first belongs to the handshake.
 const FIRST: usize = 4 << 10;
 
-/// Number of octets after a record that certainly belong to the handshake, while it is not over: its last record is
-/// Finished, which has at least 37 (TLS 1.2 with ChaCha20-Poly1305).
-const AHEAD: usize = 32;
+/// Number of octets after a record that certainly belong to the handshake, while it is not over: its last record is at
+/// least the last part of Finished, of which one octet, its tag and the header have 22.
+const AHEAD: usize = 22;
 
 /// Largest record without its header, in octets (RFC 8446, 5.2; some more in TLS 1.2).
 const MAX_RECORD: usize = (16 << 10) + 2048;

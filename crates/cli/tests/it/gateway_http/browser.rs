@@ -159,10 +159,10 @@ impl Browser {
 #[test]
 #[ignore = "needs a browser: .ci/full peers"]
 fn operations_are_called_from_the_page() {
+    let _guard = watchdog(Duration::from_secs(180));
     if !is_there(CHROMIUM) {
         return;
     }
-    let _guard = watchdog(Duration::from_secs(180));
     let bank = Bank::open("http-browser", &[]);
     let mut page = Browser::open(&format!("http://{}/", bank.address));
     let listed = page.run(
@@ -222,10 +222,10 @@ fn operations_are_called_from_the_page() {
 #[test]
 #[ignore = "needs a browser: .ci/full peers"]
 fn text_of_a_server_does_not_become_markup() {
+    let _guard = watchdog(Duration::from_secs(180));
     if !is_there(CHROMIUM) {
         return;
     }
-    let _guard = watchdog(Duration::from_secs(180));
     let bank = Bank::open("http-browser-markup", &[]);
     let mut page = Browser::open(&format!("http://{}/", bank.address));
     let shown = page.run(

@@ -151,7 +151,7 @@ impl Desk {
         }
         let is_timed = limited & !RATE != 0;
         // Processor time that was left at an earlier time is left now. And an account that is charged at an earlier
-        // time has at most what it gains in one quantum more.
+        // time has at most what it gained since then more.
         let now = if is_timed { ledger.recent_time() } else { 0 };
         if limited != 0 {
             if !take_all(client, bundle, limited, now) {

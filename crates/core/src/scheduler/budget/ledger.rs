@@ -232,8 +232,8 @@ impl Ledger {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Returns a time at most one quantum ago, in nanoseconds of the monotonic clock: that of the watcher's last check.
-    /// Reads the clock if no watcher runs.
+    /// Returns the time of the watcher's last check, in nanoseconds of the monotonic clock: at most one quantum ago,
+    /// unless the watcher is late. Reads the clock if no watcher runs.
     #[inline(always)]
     pub(super) fn recent_time(&self) -> u64 {
         match self.checked.load(Ordering::Relaxed) {

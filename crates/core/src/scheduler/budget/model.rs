@@ -44,6 +44,17 @@ fn threads_use_each_request_that_was_taken_in_advance_once() {
         rate.set(RequestRate { per_second: 1_000_000_000, burst: 32 }, NOW);
         let used = (0..12).filter(|_| rate.take(|| NOW)).count();
         assert_eq!((used, rate.debt(NOW)), (12, 12));
+        let full = Arc::new(Rate::default());
+        full.set(RequestRate { per_second: 1_000_000_000, burst: 32 }, NOW);
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let full = Arc::clone(&full);
+                thread::spawn(move || assert!(full.take(|| NOW)))
+            })
+            .collect();
+        others.into_iter().for_each(|it| it.join().unwrap());
+        let paid = full.debt(NOW);
+        assert!(paid == 3 || paid == 4, "{paid}: both used, and at most two in advance");
         let rate = Arc::new(rate);
         let takers: Vec<_> = (0..3)
             .map(|_| {

@@ -1,11 +1,12 @@
 //! Limit on the rate of requests: a token bucket, and requests that were taken from it in advance.
 //!
-//! Reading the clock takes most instructions of a request within its rate. A bucket that is at least half full therefore
-//! gives several requests at one reading of the clock. The next requests are taken from these, without a reading.
+//! Reading the clock takes most instructions of a request within its rate. A bucket that is at least half full
+//! therefore gives several requests at one reading of the clock. The next requests are taken from these, without a
+//! reading.
 //!
 //! Requests taken in advance are paid for, so the rate is never exceeded for long. But the bucket may be full again
-//! before they are used, so they may add to a burst. Their number is bounded by the requests of [`AHEAD`], and by a part
-//! of the burst. It is 0 for low rates, which are therefore exact.
+//! before they are used, so they may add to a burst. Their number is bounded by the requests of [`AHEAD`], and by a
+//! part of the burst. It is 0 for low rates, which are therefore exact.
 
 use super::bucket::Bucket;
 use super::rule::RequestRate;
@@ -68,20 +69,26 @@ impl Rate {
         let interval = self.interval.load(Relaxed);
         let more = self.most_ahead.load(Relaxed);
         let several = interval.saturating_mul(more + 1);
-        // While a thread adds to `ahead`, another one may find no request there. It finds one in the bucket, because a
-        // half of it is left.
+        // While a thread stores `ahead`, another one may find no request there. It finds one in the bucket, because a
+        // half of it is left. Threads that use this half while the first one does not run are refused too early.
         if more > 0
             && !self.bucket.lacks(now, several.saturating_add(self.half.load(Relaxed)))
             && self.bucket.take(now, several)
         {
-            self.ahead.fetch_add(more, AcqRel);
-            // If `set` has emptied `ahead` before, this thread sees the interval that `set` stored before that.
-            if self.interval.load(Relaxed) != interval {
+            if self.ahead.compare_exchange(0, more, AcqRel, Relaxed).is_err() {
+                // Another thread has done the same, and one number of requests in advance is enough.
+                self.bucket.refund(now, interval.saturating_mul(more));
+            } else if !self.has(interval, more) {
+                // `set` has emptied `ahead` before, and stored what this thread sees before that.
                 self.ahead.store(0, Relaxed);
             }
             return true;
         }
         self.bucket.take(now, interval)
+    }
+
+    fn has(&self, interval: u64, most_ahead: u64) -> bool {
+        self.interval.load(Relaxed) == interval && self.most_ahead.load(Relaxed) == most_ahead
     }
 
     /// Gives back a request that was taken just before and not used.

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use oxorb::{Any, Interface as _, Orb, Outcome, Servant, SystemExceptionKind as Kind, Upcall};
+use oxorb::{
+    Any, Interface as _, Orb, Outcome, Servant, SystemExceptionKind as Kind, Upcall, minor,
+};
 use oxorb_notify::cos_event_comm::PullSupplierRef;
 use oxorb_notify::cos_event_comm::pull_supplier::PullError;
 use oxorb_notify::cos_notify_channel_admin::{ClientType, ProxyPullSupplierRef};
@@ -187,4 +189,28 @@ fn a_pull_ends_with_the_connection_of_its_consumer() {
         until("the pull has ended", || !is_full());
         let _ = gone.shutdown(true);
     });
+}
+
+#[test]
+fn a_pull_ends_with_the_orb_of_its_channel() {
+    let limits = Limits { blocked_pulls: 1, pull_wait: 100 * PATIENCE, ..Limits::default() };
+    let served = Served::with(Settings { limits, ..Settings::default() });
+    let admin = served.channel.default_consumer_admin().unwrap().unwrap();
+    let (proxy, _) = admin.obtain_notification_pull_supplier(ClientType::AnyEvent).unwrap();
+    let client = Orb::builder().build().unwrap();
+    let proxy: ProxyPullSupplierRef = client.resolve(&proxy.unwrap().to_ior()).unwrap();
+    proxy.connect_any_pull_consumer(None).unwrap();
+    let proxy = ProxyPullSupplierRef::from_ref(proxy.reference().with_timeout(100 * PATIENCE));
+    let pull = proxy.pull_async();
+    // Make another call on the same connection. When it returns, the pull has been read.
+    proxy.get_all_filters_async().wait().unwrap();
+    served.server.shutdown(true).unwrap();
+    // A shutdown that had not ended the pull would have cut the connection: COMM_FAILURE.
+    match pull.wait() {
+        Err(PullError::System(ended)) => {
+            assert_eq!((ended.kind, ended.minor), (Kind::Timeout, minor::timeout::PULL));
+        }
+        other => panic!("{other:?}"),
+    }
+    client.shutdown(true).unwrap();
 }

@@ -395,7 +395,7 @@ mod tests {
             assert!(!context.handed_over.get() && status.reads(context.running.get()));
             std::thread::scope(|scope| {
                 scope.spawn(move || {
-                    std::thread::sleep(2 * RETRY);
+                    crate::threads::sync::thread::sleep(2 * RETRY);
                     drop(all);
                 });
                 assert!(context.wait_beside(&reply, None));

@@ -1,4 +1,4 @@
-//! Managers bind their keys and hold requests before their ORB listens, so that no client is told that they are gone.
+//! Managers bind their keys and hold requests before their ORB listens, so that no client sees OBJECT_NOT_EXIST.
 //!
 //! The endpoint of the ORB is taken. The first activation, with which the ORB would begin to listen, therefore fails,
 //! and what a manager has done by then shows the order.

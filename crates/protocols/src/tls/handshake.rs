@@ -164,7 +164,7 @@ pub(crate) struct Records {
     wanted: usize,
     /// Total number of octets received.
     pub(crate) received: usize,
-    /// This end.
+    /// Side of this end.
     side: Side,
 }
 

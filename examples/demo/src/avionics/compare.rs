@@ -138,7 +138,7 @@ mod tests {
         }
     }
 
-    /// Returns what is told of a second act.
+    /// Returns the text about a second act.
     fn told(threads: usize, stolen_ms: Option<u64>, missed: u64, max_ns: u64) -> String {
         let played = |threads, stolen_ms, warning, bound| Played {
             real_time_threads: threads,

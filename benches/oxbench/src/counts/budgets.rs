@@ -11,8 +11,8 @@ use crate::peers::Contender;
 use crate::table::Table;
 
 /// Budgets in the form of `-ORBBudget` that no ping exceeds, each with the maximum number of instructions that they may
-/// add to a request. The target is 60, which a rate of each client meets. A system call that reads a clock counts as the
-/// instructions before and after it.
+/// add to a request. The target is 60, which a rate of each client meets. A system call that reads a clock counts as
+/// the instructions before and after it.
 const KINDS: [(&str, &str, f64); 5] = [
     (
         "a rate of the operation",

@@ -1,12 +1,12 @@
 //! Addresses and access rules of a service: `--host` and `--listen`, and the summary at start.
 
 use oxorb::ior::Ior;
-use oxorb::transport::Endpoint;
+use oxorb::transport::{ClientCertificates, Endpoint};
 use oxorb::{Builder, Orb, Ref};
 use oxorb_naming::Federation;
 use serde_json::{Value, json};
 
-use oxorb_terminal::output::{Done, Failed, print};
+use oxorb_terminal::output::{Done, Failed, because, print};
 
 /// Options for the listening address, in addition to `--port`.
 #[derive(clap::Args)]
@@ -55,6 +55,10 @@ pub(crate) struct ManagerListening {
     /// addresses. May be repeated
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
     listen: Vec<String>,
+    /// Let every client that can reach the manager over the network call it. Without this option, a manager that
+    /// other machines can reach needs access rules or TLS with certificates of clients
+    #[arg(long)]
+    any_client: bool,
 }
 
 impl ManagerListening {
@@ -70,6 +74,41 @@ impl ManagerListening {
         let tcp = Listening { host, listen: self.listen.clone() };
         Ok(tcp.at(builder, self.port.unwrap_or(port)))
     }
+
+    /// Checks that nobody on another machine could call the manager without being chosen by its user. `may` describes
+    /// what callers can do.
+    ///
+    /// # Errors
+    /// Other machines can reach an endpoint for which there are neither access rules nor certificates of clients, and
+    /// no option permits this.
+    pub(crate) fn check(&self, orb: &Orb, may: &str) -> Result<(), Failed> {
+        let options = orb.options();
+        let has_rules = !options.access.is_open() || options.access_rules.is_some();
+        if self.any_client || has_rules {
+            return Ok(());
+        }
+        let is_open = |endpoint: &&Endpoint| {
+            Callers::at(endpoint, orb) == Callers::Network
+                && endpoint.option("allow").is_none()
+                && !demands_certificates(endpoint, orb)
+        };
+        match options.listen.iter().find(is_open) {
+            None => Ok(()),
+            Some(endpoint) => Err(because(format!(
+                "everyone who can reach {endpoint} could connect and {may}: restrict clients with -ORBAccess, for \
+                 example -ORBAccess 'allow 10.0.0.0/8', with -ORBAccessRules FILE, or with iiops endpoints and \
+                 -ORBTlsClients required; or permit this with --any-client"
+            ))),
+        }
+    }
+}
+
+/// Reports whether every client at an endpoint shows a certificate that the server's authorities have signed.
+fn demands_certificates(endpoint: &Endpoint, orb: &Orb) -> bool {
+    let options = orb.options();
+    let protocol = options.protocols.named(&endpoint.protocol);
+    protocol.is_some_and(|it| it.transport().is_secure())
+        && options.security.clients == ClientCertificates::Required
 }
 
 /// Callers that can connect to an ORB, regardless of its access rules.
@@ -86,19 +125,21 @@ pub(crate) enum Callers {
 impl Callers {
     /// Returns the callers that can connect to the endpoints of an ORB.
     pub(crate) fn of(orb: &Orb) -> Callers {
-        let options = orb.options();
-        let of_one = |endpoint: &Endpoint| {
-            let is_own = endpoint.protocol == "uiop"
-                && endpoint.option("mode").is_some_and(|mode| mode.ends_with("00"));
-            let protocol = options.protocols.named(&endpoint.protocol);
-            let is_local = protocol.is_some_and(|it| it.transport().is_local(endpoint));
-            match (is_own, is_local) {
-                (true, _) => Callers::User,
-                (false, true) => Callers::Machine,
-                (false, false) => Callers::Network,
-            }
-        };
-        options.listen.iter().map(of_one).max().unwrap_or(Callers::Network)
+        let endpoints = orb.options().listen.iter();
+        endpoints.map(|endpoint| Callers::at(endpoint, orb)).max().unwrap_or(Callers::Network)
+    }
+
+    /// Returns the callers that can connect to an endpoint.
+    fn at(endpoint: &Endpoint, orb: &Orb) -> Callers {
+        let is_own = endpoint.protocol == "uiop"
+            && endpoint.option("mode").is_some_and(|mode| mode.ends_with("00"));
+        let protocol = orb.options().protocols.named(&endpoint.protocol);
+        let is_local = protocol.is_some_and(|it| it.transport().is_local(endpoint));
+        match (is_own, is_local) {
+            (true, _) => Callers::User,
+            (false, true) => Callers::Machine,
+            (false, false) => Callers::Network,
+        }
     }
 
     /// Returns a machine-readable word.
@@ -118,16 +159,23 @@ impl Callers {
             Callers::Machine => "every user on this machine",
             Callers::Network => "everyone who can reach this machine over the network",
         };
-        let rules = &orb.options().access;
-        let rules = match rules.is_open() {
-            true => "-ORBAccess restricts who may connect".to_owned(),
-            false => format!("-ORBAccess admits: {rules}"),
+        let options = orb.options();
+        let all_identified =
+            options.listen.iter().all(|endpoint| demands_certificates(endpoint, orb));
+        let identified = match all_identified {
+            true => "clients need a certificate that an authority of -ORBTlsRoots has signed",
+            false => "clients are not authenticated",
         };
-        let endpoints = orb.options().listen.iter().map(ToString::to_string);
+        let addresses = &options.access;
+        let rules = match (addresses.is_open(), &options.access_rules) {
+            (true, None) => "-ORBAccess restricts who may connect".to_owned(),
+            (false, None) => format!("-ORBAccess admits: {addresses}"),
+            (true, Some(rules)) => rules.to_string(),
+            (false, Some(rules)) => format!("-ORBAccess admits: {addresses}; {rules}"),
+        };
+        let endpoints = options.listen.iter().map(ToString::to_string);
         let endpoints = endpoints.collect::<Vec<_>>().join(" ");
-        Some(format!(
-            "{who} can connect to {endpoints} and {may}; clients are not authenticated. {rules}"
-        ))
+        Some(format!("{who} can connect to {endpoints} and {may}; {identified}. {rules}"))
     }
 }
 
@@ -208,14 +256,21 @@ impl<'a> Access<'a> {
             (false, false) => rules.to_string(),
         };
         print(format_args!("  connections: {from}; at {}\n", self.endpoints().join(" ")))?;
-        print(format_args!(
-            "  changes: {}\n",
-            match (self.read_only, self.has_read_only) {
-                (true, _) => "none",
-                (false, true) => "by every client that can connect (--read-only rejects them)",
-                (false, false) => "by every client that can connect",
+        let requests = &self.orb.options().access_rules;
+        if let Some(rules) = requests {
+            print(format_args!("  requests: {rules}\n"))?;
+        }
+        let who = match requests {
+            None => "by every client that can connect",
+            Some(_) => "by every client whose request the access rules allow",
+        };
+        match (self.read_only, self.has_read_only) {
+            (true, _) => print(format_args!("  changes: none\n"))?,
+            (false, true) => {
+                print(format_args!("  changes: {who} (--read-only rejects them)\n"))?;
             }
-        ))?;
+            (false, false) => print(format_args!("  changes: {who}\n"))?,
+        }
         match self.federation.as_deref() {
             None => Ok(()),
             Some("none") => print(format_args!(
@@ -234,6 +289,7 @@ impl<'a> Access<'a> {
             "listen": self.endpoints(),
             "loopback": self.is_local(),
             "rules": (!rules.is_open()).then(|| rules.to_string()),
+            "request_rules": self.orb.options().access_rules.as_ref().map(|it| it.to_string()),
             "read_only": self.read_only,
             "federation": self.federation,
         })

@@ -313,6 +313,7 @@ fn serve(args: &Args) -> Done {
     let orb = with_args(builder.listen_late()).build()?;
     let callers = Callers::of(&orb);
     let may = args.starting.may(&artifacts);
+    args.listening.check(&orb, &may)?;
     let format = args.format;
     let settings = args.starting.settings(&orb, artifacts, format)?;
     let settings = NodeSettings { max_plans: args.max_plans, ..settings };

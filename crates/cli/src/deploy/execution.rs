@@ -182,7 +182,9 @@ impl Serving {
         let builder = self.listening.at(Orb::builder(), PORT, EXECUTION_MANAGER)?;
         // Listen only when the packages are read and the manager exists: until then, clients must fail to connect and
         // not receive OBJECT_NOT_EXIST.
-        Ok(with_args(builder.listen_late()).build()?)
+        let orb = with_args(builder.listen_late()).build()?;
+        self.listening.check(&orb, self.may())?;
+        Ok(orb)
     }
 
     fn settings(&self) -> Result<ExecutionSettings, Failed> {

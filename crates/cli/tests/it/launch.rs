@@ -161,6 +161,31 @@ fn managers_say_who_else_can_call_them() {
         "{told}"
     );
     assert!(told.ends_with("-ORBAccess admits: allow 127.0.0.0/8"), "{told}");
+    let told = with(&["--host", "0.0.0.0", "--any-client"]);
+    assert!(told.ends_with("-ORBAccess restricts who may connect"), "{told}");
+}
+
+/// Whoever calls a node manager may start programs, so its user chooses the callers.
+#[test]
+fn managers_of_the_network_need_a_choice_of_clients() {
+    let node = ["node", "serve", "--name", "cockpit"];
+    for manager in [&node[..], &["deploy", "serve"]] {
+        for address in [&["--host", "0.0.0.0"][..], &["--listen", "iiop://127.0.0.1:0;iiop://:0"]] {
+            let refused = bad(&[manager, address].concat());
+            assert!(refused.contains("everyone who can reach iiop://"), "{refused}");
+            assert!(refused.contains("permit this with --any-client"), "{refused}");
+        }
+        let folder = Folder::new("launch-rules");
+        let rules = folder.file("rules.toml", "[access]\ndefault = \"deny\"\n");
+        for choice in [
+            &["--host", "0.0.0.0", "--port", "0", "-ORBAccessRules", &rules][..],
+            &["--listen", "iiop://:0/allow=127.0.0.0/8"],
+        ] {
+            let mut command = oxorb();
+            command.args(manager).args(choice);
+            Process::spawn(command).wait_for_line("serving", LONG);
+        }
+    }
 }
 
 /// Environment with a private folder for the sockets of managers.

@@ -1,4 +1,4 @@
-//! What all servers of the command have in common: what they print at start, and when they begin to listen.
+//! Start of the command's servers: what they print, and when they begin to listen.
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -46,6 +46,20 @@ fn a_service_names_only_options_that_it_has() {
         let offers = is_open && known.contains("--read-only");
         assert_eq!(printed.contains("(--read-only rejects them)"), offers, "{printed}");
     }
+}
+
+#[test]
+fn services_print_their_access_rules() {
+    let folder = Folder::new("services-rules");
+    let rules = folder.file("rules.toml", "[access]\ndefault = \"deny\"\n");
+    let args = ["event", "serve", "--port", "0", "-ORBAccessRules", &rules];
+    let mut process = Process::spawn(command(&args));
+    let last = process.wait_for_line("  changes: ", LIMIT);
+    assert_eq!(last, "  changes: by every client whose request the access rules allow");
+    let is_told = process.output().iter().any(|line| {
+        line.text.starts_with("  requests: 0 access rules of ") && line.text.ends_with("are denied")
+    });
+    assert!(is_told);
 }
 
 /// S6: a server that listens before its objects exist tells early clients that they do not. An endpoint that is taken

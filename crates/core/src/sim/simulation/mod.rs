@@ -24,8 +24,9 @@ use std::panic::{self, AssertUnwindSafe};
 use self::random::Random;
 use self::world::World;
 
-/// Runs `test` in a separate world for each seed, and waits for the end of all threads of the
-/// world.
+/// Runs `test` in a separate world for each of `seeds` seeds, and waits for the end of all threads of the world. The
+/// environment can name one seed, OXORB_SIMULATION_SEED, or the first seed and the number of seeds,
+/// OXORB_SIMULATION_FIRST and OXORB_SIMULATION_SEEDS.
 ///
 /// # Panics
 /// Panics if `test` panics, if all threads of the world wait without end, or if they do not end.
@@ -37,7 +38,10 @@ pub(crate) fn simulate(seeds: u64, test: impl Fn() + Clone + Send + 'static) {
     };
     let (first, count) = match number("OXORB_SIMULATION_SEED") {
         Some(seed) => (seed, 1),
-        None => (1, number("OXORB_SIMULATION_SEEDS").unwrap_or(seeds)),
+        None => (
+            number("OXORB_SIMULATION_FIRST").unwrap_or(1),
+            number("OXORB_SIMULATION_SEEDS").unwrap_or(seeds),
+        ),
     };
     for seed in first..first + count {
         let test = test.clone();

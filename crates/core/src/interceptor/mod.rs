@@ -167,7 +167,7 @@ impl Interceptors {
 
 /// Returns an exception that an ending point raises in place of an outcome with the completion status `before`. An
 /// exception with COMPLETED_NO gets that status, because the client could otherwise repeat an operation that has run.
-fn replacing(before: CompletionStatus, exception: SystemException) -> SystemException {
+pub(crate) fn replacing(before: CompletionStatus, exception: SystemException) -> SystemException {
     match exception.completed {
         CompletionStatus::No => SystemException { completed: before, ..exception },
         CompletionStatus::Yes | CompletionStatus::Maybe => exception,

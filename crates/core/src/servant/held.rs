@@ -13,7 +13,7 @@ use super::upcall::{Arrived, Outcome, Upcall};
 use crate::Orb;
 use crate::conn::CollocatedReply;
 use crate::error::raise;
-use crate::interceptor::ServerFlow;
+use crate::interceptor::{self, ServerFlow};
 use crate::policy::LargePayloads;
 use crate::server::{self, CameOver, Sink};
 
@@ -51,12 +51,7 @@ impl HeldReply<'_> {
     /// Sends an exception instead of the answer. The operation may have run, so COMPLETED_NO becomes COMPLETED_MAYBE;
     /// otherwise the client could repeat the request. An answer that comes later is discarded.
     pub fn fail(self, exception: SystemException) -> Outcome {
-        let exception = match exception.completed {
-            CompletionStatus::No => {
-                SystemException { completed: CompletionStatus::Maybe, ..exception }
-            }
-            CompletionStatus::Yes | CompletionStatus::Maybe => exception,
-        };
+        let exception = interceptor::replacing(CompletionStatus::Maybe, exception);
         if self.expects_reply {
             self.sink.send_exception(
                 self.orb.options(),

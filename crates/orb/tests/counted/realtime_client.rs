@@ -362,7 +362,7 @@ fn explicit_binding_opens_all_that_calls_need() {
 }
 
 #[test]
-fn connections_are_made_as_the_protocol_policy_says() {
+fn a_connection_with_protocol_properties_serves_every_priority() {
     let _guard = watchdog(LONG);
     let server = Lanes::start(&[-1]);
     let client = client(ClientConnections::Private);

@@ -1,4 +1,4 @@
-//! What holds for every stream socket.
+//! Ends of stream sockets.
 
 use std::io::Read as _;
 use std::os::fd::OwnedFd;

@@ -1,7 +1,8 @@
-//! Machine and scheduling class of a run, without which its numbers mean nothing.
+//! Machine, scheduling class and commit of a run, without which its numbers mean nothing.
 
 use std::fmt;
 use std::fs;
+use std::process::Command;
 
 use serde::Serialize;
 
@@ -18,6 +19,9 @@ pub(crate) struct Machine {
     pub(crate) kernel: String,
     /// Scheduling class that the measured processes inherit.
     pub(crate) scheduling: String,
+    /// Commit of the sources of this program at the time of the run, with `-dirty` if they differ from it; `None`
+    /// outside a repository.
+    pub(crate) commit: Option<String>,
 }
 
 impl Machine {
@@ -41,6 +45,7 @@ impl Machine {
                 .ok()
                 .and_then(|stat| scheduling_class(&stat))
                 .unwrap_or_else(|| "unknown".into()),
+            commit: commit(),
         }
     }
 }
@@ -55,8 +60,21 @@ impl fmt::Display for Machine {
             if self.virtual_machine { " (virtual machine)" } else { "" },
             self.kernel,
             self.scheduling
-        )
+        )?;
+        match &self.commit {
+            Some(commit) => write!(f, ", commit {commit}"),
+            None => Ok(()),
+        }
     }
+}
+
+/// Asks git for the commit of the sources.
+fn commit() -> Option<String> {
+    let describe =
+        ["-C", env!("CARGO_MANIFEST_DIR"), "describe", "--always", "--dirty", "--exclude=*"];
+    let output = Command::new("git").args(describe).output().ok()?;
+    let commit = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !commit.is_empty()).then_some(commit)
 }
 
 /// Reads nice value, real-time priority and policy from `/proc/<pid>/stat` (fields 19, 40 and 41 of proc(5)).

@@ -78,7 +78,9 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
 fn build(workspace: &Path) -> Result<PathBuf, String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let arguments = ["build", "--locked", "--quiet", "--package", "oxbench"];
-    let status = Command::new(cargo).current_dir(workspace).args(arguments).status();
+    let mut build = Command::new(cargo);
+    build.current_dir(workspace).args(arguments).env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
+    let status = build.status();
     let status = status.map_err(|error| format!("cannot run cargo: {error}"))?;
     if !status.success() {
         return Err("cargo could not build oxbench".to_owned());

@@ -1,10 +1,10 @@
-//! `oxbench demux` (E15, A6): time from the octets of a request to the servant's operation.
+//! `oxbench demux` (E15): time from the octets of a request to the servant's operation.
 //!
 //! No socket and no other process: whole requests are passed to the ORB in memory, in an order that caches cannot
 //! predict, and are oneway, so that no reply is written. The measured time includes parsing the request, finding POA,
 //! object and operation, and the empty upcall. The report has a panel for each of four questions: the effects of the
-//! number of objects, of the number of operations and of the depth of the POA, and the cost of conventional layers
-//! (A6.7). Its last line states demultiplexing's share of a server's time.
+//! number of objects, of the number of operations and of the depth of the POA, and the cost of conventional layers. Its
+//! last line states demultiplexing's share of a server's time.
 
 mod layered;
 mod setup;

@@ -1,4 +1,4 @@
-//! Conventional layered demultiplexing (A6.7, A6.11), the baseline for OxORB's single step: an ORB composed of layers,
+//! Conventional layered demultiplexing, the baseline for OxORB's single step: an ORB composed of layers,
 //! each with its own tables.
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! Share of demultiplexing in a server's time (A6.7; E15: about 17% in the papers' ORB).
+//! Share of demultiplexing in a server's time (E15; about 17 % in the papers' ORB).
 
 use std::fmt;
 use std::sync::Arc;

@@ -116,7 +116,7 @@ fn memory_is_reserved_in_proportion_to_what_arrived() {
     assert!(made.octets <= 8 * octets.len() as u64, "{made:?}");
 }
 
-/// Checks that the memory for values is bounded, regardless of how few octets encode them (S5).
+/// Checks that the memory for values is bounded, regardless of how few octets encode them.
 #[test]
 fn values_take_no_more_memory_than_the_limit() {
     const LIMIT: u32 = 4 << 20;

@@ -1,4 +1,4 @@
-//! The encoder writes the same octets as its model, for any sequence of writes into a buffer of any size (A7.1). Under
+//! The encoder writes the same octets as its model, for any sequence of writes into a buffer of any size. Under
 //! Miri (`.ci/full miri`), these tests also check the soundness of the room below the encoder.
 
 use oxorb_cdr::fuzz::encode_as_modelled;

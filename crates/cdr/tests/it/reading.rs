@@ -1,6 +1,6 @@
-//! The decoder reads the same as its model, octet by octet, for any octets and any truncation: the
-//! same values, the same errors at the same positions, and it continues at the same position (A2.1,
-//! A7.1). Under Miri, these tests also check the soundness of the code below the decoder.
+//! The decoder reads the same as its model, octet by octet, for any octets and any truncation: the same values, the same
+//! errors at the same positions, and it continues at the same position. Under Miri, these tests also check the soundness
+//! of the code below the decoder.
 
 use std::fmt::Debug;
 

@@ -275,7 +275,7 @@ fn all_arguments_may_be_one_document() {
     assert!(bank.bad(&["withdraw", "--args", r#"{"sum": 5}"#]).contains("no parameter sum"));
     assert!(bank.bad(&["withdraw", "--args", "{}"]).contains("amount is missing"));
     assert!(bank.bad(&["withdraw", "--args", "@nothing.json"]).contains("nothing.json"));
-    // S6: endless input is not read to its end.
+    // Endless input is not read to its end.
     let endless = bank.bad(&["withdraw", "--args", "@/dev/zero"]);
     assert!(endless.contains("at most 16777216 octets"), "{endless}");
 }
@@ -446,7 +446,7 @@ fn values_of_a_script_may_leave_members_out() {
     );
 }
 
-/// S11: unreadable arguments are the client's fault, and results that cannot be sent are not logged as sent.
+/// Unreadable arguments are the client's fault, and results that cannot be sent are not logged as sent.
 #[test]
 fn the_log_and_the_exception_say_whose_fault_it_is() {
     use oxorb::servant::Context;
@@ -518,7 +518,7 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
             "[operations.book]\nout = { who = [] }",
             "operations.book[0].out: there is no inout or out parameter who",
         ),
-        // Answers that can never match are reported before the first request (S11).
+        // Answers that can never match are reported before the first request.
         (
             "[operations.limit]\nreturns = { seconds = \"$most\" }",
             "operations.limit[0].returns: member unit is missing; --defaults",

@@ -1,4 +1,4 @@
-//! Text of peers never controls the terminal (S8): newline, ESC, C1 controls, bidirectional controls.
+//! Text of peers never controls the terminal: newline, ESC, C1 controls, bidirectional controls.
 
 use std::process::{Command, Output};
 

@@ -1,4 +1,4 @@
-//! Servers log through the ORB: a few lines for each client (S10), at the configured level and place.
+//! Servers log through the ORB: a few lines for each client, at the configured level and place.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

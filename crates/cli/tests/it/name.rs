@@ -275,7 +275,7 @@ fn who_is_not_there_is_named() {
     assert!(why.contains("an empty component"), "{why}");
 }
 
-/// S12: the rules shown at the start are the effective ones.
+/// The rules shown at the start are the effective ones.
 #[test]
 fn a_server_listens_on_loopback_and_says_who_may_what() {
     let mut command = oxorb();

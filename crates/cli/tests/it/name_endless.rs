@@ -1,4 +1,4 @@
-//! `oxorb name` with a name server whose listings never end (S7), and whose names contain control characters (S8).
+//! `oxorb name` with a name server whose listings never end, and whose names contain control characters.
 
 use std::process::{Command, Output};
 

@@ -206,7 +206,7 @@ fn play(
     })
 }
 
-/// V1: what is called proved is compared with a run.
+/// What is called proved is compared with a run.
 #[test]
 #[ignore = "half a minute, with processors of its own: run by .ci/full proved"]
 fn no_response_of_a_launched_plan_contradicts_its_proof() {

@@ -152,7 +152,7 @@ fn what_is_wrong_has_its_place() {
     }
 }
 
-/// S6: an endless file is not read to its end.
+/// An endless file is not read to its end.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_task_set_without_end_is_refused() {

@@ -1,4 +1,4 @@
-//! `oxorb sched` for suppliers and consumers that an event channel registered at a scheduling service (A11.18, A17.4).
+//! `oxorb sched` for suppliers and consumers that an event channel registered at a scheduling service.
 
 use std::process::Command;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `oxorb sched calibrate` and `watch`: analysed and measured times (A11.17, A11.19).
+//! `oxorb sched calibrate` and `watch`: analysed and measured times.
 
 use std::process::Command;
 use std::sync::Arc;

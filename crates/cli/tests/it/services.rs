@@ -62,7 +62,7 @@ fn services_print_their_access_rules() {
     assert!(is_told);
 }
 
-/// S6: a server that listens before its objects exist tells early clients that they do not. An endpoint that is taken
+/// A server that listens before its objects exist tells early clients that they do not. An endpoint that is taken
 /// shows when a server begins to listen: behind everything else that may fail.
 #[test]
 fn servers_listen_when_all_else_is_ready() {

@@ -1,4 +1,4 @@
-//! All messages, in any split and any fragments, leave the inbox unchanged (pain D-6).
+//! All messages, in any split and any fragments, leave the inbox unchanged.
 
 use std::io::IoSlice;
 

@@ -1,4 +1,4 @@
-//! A full disk, and one with space again (S3); an empty file (S9).
+//! A full disk, and one with space again; an empty file.
 
 use oxorb_ifr::Store;
 use oxorb_testkit::disk::SmallDisk;

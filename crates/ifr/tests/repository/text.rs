@@ -1,4 +1,4 @@
-//! Text in definitions that a client's code sets cannot carry (S2).
+//! Text in definitions that a client's code sets cannot carry.
 
 use oxorb::values::Wstring;
 use oxorb::{Interface as _, Orb};

@@ -114,7 +114,7 @@ fn broken_stringified_references_say_where() {
 }
 
 proptest! {
-    /// A2.7: all profiles of a reference, known or unknown, well-formed or not, are passed through
+    /// All profiles of a reference, known or unknown, well-formed or not, are passed through
     /// octet by octet.
     #[test]
     fn references_pass_through_octet_for_octet(

@@ -1,5 +1,5 @@
 //! Budgets: limits of operations, objects, POAs and clients on their use of a server, and the treatment of requests
-//! beyond them (paper 0, 2.2).
+//! beyond them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

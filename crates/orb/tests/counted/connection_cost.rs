@@ -1,4 +1,4 @@
-//! Connection lookup costs the same with eight and with two hundred connections (R11). The test counts instructions,
+//! Connection lookup costs the same with eight and with two hundred connections. The test counts instructions,
 //! not time.
 //!
 //! Independent of `OXORB_TEST_TRANSPORT`: the instructions counted are those by which a call

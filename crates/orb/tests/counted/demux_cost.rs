@@ -1,4 +1,4 @@
-//! Object lookup costs the same with one and with a hundred POAs (R12). The test counts instructions, not time; a
+//! Object lookup costs the same with one and with a hundred POAs. The test counts instructions, not time; a
 //! linear search fails the same gate.
 //!
 //! Independent of `OXORB_TEST_TRANSPORT`: the instructions counted are those by which a request

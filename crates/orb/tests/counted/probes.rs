@@ -1,4 +1,4 @@
-//! Timeprobes (A20): every stage is recorded, in order, without allocation or lock.
+//! Timeprobes: every stage is recorded, in order, without allocation or lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -60,7 +60,7 @@ fn lanes_of(seen: &[Seen]) -> Vec<usize> {
     seen.iter().map(|one| one.lane).collect()
 }
 
-/// The priority context has the same octets as TAO's (facts 2.2): the byte order of an encapsulation, one octet of
+/// The priority context has the same octets as TAO's: the byte order of an encapsulation, one octet of
 /// padding, and the priority.
 #[test]
 fn the_priority_travels_where_the_object_wants_to_know_it() {
@@ -289,7 +289,7 @@ fn what_both_sides_insist_on_cannot_be_reconciled() {
     let elsewhere = ClientProtocol::new(&[Protocol::new(NOBODYS)]).unwrap();
     let nowhere = server.object(&client, &[CLIENT]).with(elsewhere);
     refused(&nowhere, minor::inv_policy::NO_PROTOCOL);
-    // A caller may accept any other protocol if its preferred one is unavailable (A15.3).
+    // A caller may accept any other protocol if its preferred one is unavailable.
     pinged(&nowhere.with(ProtocolFallback::AnyOther));
     refused(&nowhere.with(ProtocolFallback::Refuse), minor::inv_policy::NO_PROTOCOL);
     client.shutdown(true).unwrap();

@@ -1,5 +1,4 @@
-//! Concurrency architectures: serving threads, exhaustion of threads, thread filters, and reactors (A5, A5.3 to A5.6,
-//! A5.12, A16.2, A16.5).
+//! Concurrency architectures: serving threads, exhaustion of threads, thread filters, and reactors.
 
 use std::collections::HashSet;
 use std::io::Write;

@@ -733,7 +733,7 @@ fn an_offer_does_no_harm_to_protocols_that_have_none() {
 }
 
 /// A connection offered for callbacks carries calls of one priority, so that a more urgent call does not wait behind
-/// others (R2).
+/// others.
 #[test]
 fn an_urgent_call_does_not_wait_behind_others_on_an_offered_connection() {
     only_over!(GIOP, "what is offered are addresses of GIOP");

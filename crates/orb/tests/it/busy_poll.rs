@@ -1,4 +1,4 @@
-//! A lane's busy polling is set on the sockets of its connections (A9; R10).
+//! A lane's busy polling is set on the sockets of its connections.
 
 use std::fs;
 use std::process::{Command, Stdio};

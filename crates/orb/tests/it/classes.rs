@@ -1,5 +1,5 @@
 //! Communication classes of requests: oneways that may be dropped in the queue, pacing, and the order and priority of a
-//! period (A3.3, A3.4).
+//! period.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

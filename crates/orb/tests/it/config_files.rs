@@ -349,7 +349,7 @@ fn a_file_may_begin_with_a_byte_order_mark() {
     assert_eq!(options.round_trip_timeout, Some(Duration::from_millis(250)));
 }
 
-/// S6: configuration files and tables of schedules are read up to a size limit.
+/// Configuration files and tables of schedules are read up to a size limit.
 #[test]
 fn files_without_end_are_refused() {
     let wrong = Configuration::read(std::path::Path::new("/dev/zero")).unwrap_err();

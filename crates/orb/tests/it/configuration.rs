@@ -1,4 +1,4 @@
-//! Files and personalities, from the builder and from arguments (A16.4, A16.5).
+//! Files and personalities, from the builder and from arguments.
 //!
 //! Independent of `OXORB_TEST_TRANSPORT`: settings are read, and no calls are made.
 

@@ -1,4 +1,4 @@
-//! A request that arrives while another request of its connection runs is read at once by another thread (R1), and not
+//! A request that arrives while another request of its connection runs is read at once by another thread, and not
 //! only at the next check of busy connections.
 
 use std::collections::VecDeque;

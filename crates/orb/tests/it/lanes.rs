@@ -1,5 +1,4 @@
-//! Threadpools and lanes: serving threads and their priorities, exhaustion of threads, and the end of lanes (A5.2,
-//! A18.1, A18.2, A18.6; facts 2.1, 3, 3.1).
+//! Threadpools and lanes: serving threads and their priorities, exhaustion of threads, and the end of lanes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -702,7 +701,7 @@ fn buffered_requests_are_served_by_urgency_where_that_is_wanted() {
     server.shutdown(true).unwrap();
 }
 
-/// An object is served only by the threads of its pool: requests at another lane's port are forwarded (A4.6).
+/// An object is served only by the threads of its pool: requests at another lane's port are forwarded.
 #[test]
 fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
     let _guard = watchdog(LONG);

@@ -101,7 +101,7 @@ fn an_idle_connection_makes_room_for_a_new_one() {
     });
 }
 
-/// Clients with incomplete messages do not keep others from connecting (S4).
+/// Clients with incomplete messages do not keep others from connecting.
 #[test]
 fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
     let _guard = watchdog(2 * LONG);
@@ -512,7 +512,7 @@ fn collect(object: &ObjectRef, anys: u32) -> Result<u32, oxorb::SystemException>
     object.reference().invoke(&COLLECT, nulls, |d| d.ulong())
 }
 
-/// S5: without a limit, a message of 60 MB with null anys took 1.3 GB of memory.
+/// Without a limit, a message of 60 MB with null anys took 1.3 GB of memory.
 #[test]
 fn values_of_a_message_are_bounded_as_its_octets_are() {
     let _guard = watchdog(2 * LONG);
@@ -618,7 +618,7 @@ fn resident() -> usize {
     pages * 4096
 }
 
-/// Seven unread replies of 32 MiB: the limit bounds the number sent at once, and their memory is released (S5).
+/// Seven unread replies of 32 MiB: the limit bounds the number sent at once, and their memory is released.
 #[test]
 fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_back() {
     if !alone(replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_back) {
@@ -689,7 +689,7 @@ impl Servant for LaterCollector {
     }
 }
 
-/// Memory of a request that is answered later counts until the answer (S5).
+/// Memory of a request that is answered later counts until the answer.
 #[test]
 fn values_of_requests_that_are_answered_later_count_until_then() {
     let _guard = watchdog(2 * LONG);
@@ -720,7 +720,7 @@ fn values_of_requests_that_are_answered_later_count_until_then() {
     }
 }
 
-/// Several large replies exceed the limit together: a client that reads them gets all of them (S5).
+/// Several large replies exceed the limit together: a client that reads them gets all of them.
 #[test]
 fn large_replies_that_are_known_wait_for_room_before_they_are_made() {
     let _guard = watchdog(2 * LONG);
@@ -750,8 +750,7 @@ fn large_replies_that_are_known_wait_for_room_before_they_are_made() {
     assert_eq!(ping(&object, 1), Ok(2));
 }
 
-/// A request waits for a limited time until its client reads earlier replies; then it is refused without being run
-/// (S5).
+/// A request waits for a limited time until its client reads earlier replies; then it is refused without being run.
 #[test]
 fn a_request_whose_reply_has_no_room_is_refused_before_it_runs() {
     only_over!(TCP, "a second client is one at another address of a host");

@@ -1,4 +1,4 @@
-//! Message buffers that lanes allocate before clients connect (A8.2).
+//! Message buffers that lanes allocate before clients connect.
 
 use std::sync::{Arc, Mutex};
 

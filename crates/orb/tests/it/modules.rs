@@ -1,4 +1,4 @@
-//! Dispatching modules in the core of the ORB: order, bounds, late requests, admission (A12.13 to A12.17).
+//! Dispatching modules in the core of the ORB: order, bounds, late requests, admission.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! The round-trip limit is not sent with a oneway, on any path, because a oneway has no reply (A7.10).
+//! The round-trip limit is not sent with a oneway, on any path, because a oneway has no reply.
 
 use std::io::Read as _;
 use std::os::unix::net::{UnixListener, UnixStream};

@@ -1,4 +1,4 @@
-//! Priorities beyond plain calls: transforms, late answers, and options of sockets (A9, A18; F6).
+//! Priorities beyond plain calls: transforms, late answers, and options of sockets.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -224,8 +224,7 @@ fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
     end(&[&client]);
 }
 
-/// Bandwidth is a policy of each call, and changes with the calls over a thread's connection
-/// (A15.4).
+/// Bandwidth is a policy of each call, and changes with the calls over a thread's connection.
 #[test]
 fn how_fast_a_connection_sends_a_policy_says() {
     common::only_over!(TCP, "the kernel paces connections of TCP");
@@ -296,7 +295,7 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
     end(&[&client, &server]);
 }
 
-/// A lane's DSCP is set by the program or by an argument (A9.6).
+/// A lane's DSCP is set by the program or by an argument.
 #[test]
 fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     common::only_over!(TCP, "packets are those of a network");
@@ -336,7 +335,7 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     }
 }
 
-/// Lanes of one pool, each in another class, and one with reserved processor time (A9.2, A9.3).
+/// Lanes of one pool, each in another class, and one with reserved processor time.
 #[test]
 fn each_lane_is_scheduled_as_it_says() {
     let Some(_account) = require_reservations().filter(|_| require_realtime()) else {

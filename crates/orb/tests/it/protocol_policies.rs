@@ -1,5 +1,5 @@
-//! Choice of the protocol by calls, and of the published protocols by POAs (A15.2, A15.3); references with profiles of
-//! unknown protocols (A14.11).
+//! Choice of the protocol by calls, and of the published protocols by POAs; references with profiles of
+//! unknown protocols.
 //!
 //! Independent of `OXORB_TEST_TRANSPORT`: it tests the choice among protocols.
 
@@ -212,7 +212,7 @@ fn a_poa_publishes_the_protocols_of_its_policy_in_their_order() {
     end(&[&server, &deaf]);
 }
 
-/// Properties of TCP do not apply to the memory transport, and cause no failure (A15.5).
+/// Properties of TCP do not apply to the memory transport, and cause no failure.
 #[test]
 fn a_protocol_ignores_properties_that_it_does_not_know() {
     let _guard = watchdog(LONG);

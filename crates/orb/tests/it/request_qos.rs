@@ -1,5 +1,4 @@
-//! RIOP: the QoS of a call reaches the serving thread, its connection, and the calls of the servant (A3.3, A3.4, A3.8;
-//! R11).
+//! RIOP: the QoS of a call reaches the serving thread, its connection, and the calls of the servant.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Rooms (A8.9) of connections that cannot be opened, or that the server closed before anything was sent.
+//! Rooms of connections that cannot be opened, or that the server closed before anything was sent.
 
 use std::os::unix::net::UnixStream;
 use std::sync::Barrier;

@@ -1,4 +1,4 @@
-//! The run-time scheduler: the schedule that was analysed is enforced (paper 0, 4.2; A11.15, A11.17, A11.19, A12.27).
+//! The run-time scheduler: the schedule that was analysed is enforced.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -231,7 +231,7 @@ fn a_propagated_priority_is_that_of_the_operation() {
     server.shutdown(true).unwrap();
 }
 
-/// A4.12: the row of an operation selects the lane, and so the connection to it, whatever the caller's priority is.
+/// The row of an operation selects the lane, and so the connection to it, whatever the caller's priority is.
 #[test]
 fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
     common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");

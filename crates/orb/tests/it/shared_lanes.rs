@@ -1,5 +1,5 @@
 //! Lanes with shared-memory connections: more than a hundred of them, with buffering and with borrowing among four
-//! lanes, and a connection that no lane can wait for (A5.2, A8.9).
+//! lanes, and a connection that no lane can wait for.
 //!
 //! Independent of `OXORB_TEST_TRANSPORT`: it tests shared memory alone.
 

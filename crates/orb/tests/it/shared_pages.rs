@@ -1,4 +1,4 @@
-//! Pages of shared memory (A1): settings of the ORB for all connections and of an endpoint for its own, and refusals of
+//! Pages of shared memory: settings of the ORB for all connections and of an endpoint for its own, and refusals of
 //! the system.
 //!
 //! Independent of `OXORB_TEST_TRANSPORT`: it tests shared memory alone.

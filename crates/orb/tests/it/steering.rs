@@ -1,5 +1,4 @@
-//! The front of a threadpool, where the kernel selects the lane of each connection, and packet options of lanes (A6.9,
-//! A9.1, A9.7).
+//! The front of a threadpool, where the kernel selects the lane of each connection, and packet options of lanes.
 
 use std::num::NonZeroU64;
 use std::process::Command;
@@ -56,7 +55,7 @@ fn end(orbs: &[&Orb]) {
     }
 }
 
-/// A connection goes to the lane whose DSCP its first packet carries, whatever the client (A6.9).
+/// A connection goes to the lane whose DSCP its first packet carries, whatever the client.
 #[test]
 fn the_mark_of_a_client_leads_to_the_lane() {
     common::only_over!(IIOP, "a front speaks GIOP over TCP alone");
@@ -238,7 +237,7 @@ fn kernel(port: u16) -> String {
     String::from_utf8(told.stdout).unwrap()
 }
 
-/// Replies of a lane are paced; a lower rate of the POA's policy has precedence (A9.7).
+/// Replies of a lane are paced; a lower rate of the POA's policy has precedence.
 #[test]
 fn a_lane_paces_its_connections() {
     common::only_over!(TCP, "the kernel paces connections of TCP");
@@ -267,7 +266,7 @@ fn a_lane_paces_its_connections() {
 }
 
 /// An option that the device refuses is logged once, with the reason, and the lane serves without
-/// it (A9.1).
+/// it.
 #[test]
 fn a_device_without_threads_is_named_once_and_the_lane_serves() {
     let _guard = watchdog(LONG);

@@ -1,5 +1,5 @@
 //! Threads of an ORB: each is listed with its declared schedule, which the kernel confirms, whichever thread started
-//! it; and calls of one priority do not wait for those of another (R2).
+//! it; and calls of one priority do not wait for those of another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

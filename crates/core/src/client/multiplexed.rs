@@ -504,11 +504,21 @@ impl Multiplexed {
             let left = || timing.time_to_send();
             return write_message_within(&*self.link, message, wire, fragment_size, &left);
         };
-        let _ours = both.turn.to_write();
         let patience = options.stall_timeout;
-        let limit = timing.write_limit().map_or(patience, |limit| limit.min(patience));
-        let _ = self.link.set_write_timeout(Some(limit));
         let left = || Some(timing.time_to_send().map_or(patience, |left| left.min(patience)));
+        let mut limit = timing.write_limit().map_or(patience, |limit| limit.min(patience));
+        let late = || WriteError { written: 0, error: io::ErrorKind::TimedOut.into() };
+        let _ours = match (both.turn.to_write_now(), timing.deadline_to_send()) {
+            (Some(ours), _) => ours,
+            // A reply of this side, or a call's cancellation, is being written.
+            (None, None) => both.turn.to_write(),
+            (None, Some(until)) => {
+                let ours = both.turn.to_write_until(until).ok_or_else(late)?;
+                limit = left().filter(|left| !left.is_zero()).ok_or_else(late)?;
+                ours
+            }
+        };
+        let _ = self.link.set_write_timeout(Some(limit));
         let written = write_message_within(&*self.link, message, wire, fragment_size, &left);
         let _ = self.link.set_write_timeout(Some(patience));
         written

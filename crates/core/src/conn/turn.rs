@@ -2,17 +2,25 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
+use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::{
-    MutexGuard,
-    atomic::{AtomicBool, Ordering},
+    Condvar, MutexGuard,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 /// State shared by the threads of a connection; created when a second thread begins to use it.
 #[derive(Default)]
 pub(crate) struct Turn {
     write: Mutex<()>,
+    /// Number of threads that wait to write, for a limited time.
+    waiting: AtomicUsize,
+    /// Lock of the threads that wait for a limited time. It is held only for moments.
+    queue: Mutex<()>,
+    /// Signals these threads that the right to write is free.
+    freed: Condvar,
     /// Requests of threads that no longer read the connection themselves, and requests for which calls are made that
     /// end with them; by id.
     running: Mutex<HashMap<u32, RunningId>>,
@@ -46,15 +54,59 @@ pub(crate) struct CancelWatch {
     call: Arc<dyn NestedCall>,
 }
 
+/// Right to write to a connection, until it is dropped.
+pub(crate) struct WriteTurn<'t> {
+    turn: &'t Turn,
+    /// `None` while the guard is being dropped.
+    lock: Option<MutexGuard<'t, ()>>,
+}
+
 impl Turn {
-    /// Locks the right to write until the guard is dropped.
-    pub(crate) fn to_write(&self) -> MutexGuard<'_, ()> {
-        self.write.lock()
+    /// Waits for the right to write. The time limit of the link's writes bounds each write of the other threads.
+    pub(crate) fn to_write(&self) -> WriteTurn<'_> {
+        self.writing(self.write.lock())
     }
 
-    /// Locks the right to write, unless a thread is writing.
-    pub(crate) fn to_write_now(&self) -> Option<MutexGuard<'_, ()>> {
-        self.write.try_lock()
+    /// Takes the right to write, unless a thread is writing.
+    pub(crate) fn to_write_now(&self) -> Option<WriteTurn<'_>> {
+        self.write.try_lock().map(|lock| self.writing(lock))
+    }
+
+    /// Waits for the right to write until `until`; returns `None` if it is not free by then. Costs as much as
+    /// [`to_write_now`](Self::to_write_now) if no thread is writing.
+    pub(crate) fn to_write_until(&self, until: Instant) -> Option<WriteTurn<'_>> {
+        self.to_write_now().or_else(|| self.wait_to_write(until))
+    }
+
+    #[cold]
+    fn wait_to_write(&self, until: Instant) -> Option<WriteTurn<'_>> {
+        let mut queue = self.queue.lock();
+        self.waiting.fetch_add(1, Ordering::AcqRel);
+        let ours = loop {
+            // A thread that stops writing after this attempt finds this one counted, and signals.
+            if let Some(ours) = self.to_write_now() {
+                break Some(ours);
+            }
+            let left = until.saturating_duration_since(clock::now());
+            if left.is_zero() {
+                break None;
+            }
+            queue = self.freed.wait_timeout(queue, left).0;
+        };
+        self.waiting.fetch_sub(1, Ordering::AcqRel);
+        ours
+    }
+
+    fn writing<'t>(&'t self, lock: MutexGuard<'t, ()>) -> WriteTurn<'t> {
+        WriteTurn { turn: self, lock: Some(lock) }
+    }
+
+    /// Wakes the threads that wait for a limited time.
+    #[cold]
+    fn signal_free(&self) {
+        // A thread that has just failed to take the right holds this lock until it waits.
+        drop(self.queue.lock());
+        self.freed.notify_all();
     }
 
     /// Registers a request that runs while another thread reads the connection.
@@ -125,6 +177,16 @@ impl Turn {
     }
 }
 
+impl Drop for WriteTurn<'_> {
+    fn drop(&mut self) {
+        drop(self.lock.take());
+        // An exchange reads the last value of the counter: a thread that counts itself later finds the right free.
+        if self.turn.waiting.fetch_add(0, Ordering::AcqRel) > 0 {
+            self.turn.signal_free();
+        }
+    }
+}
+
 impl Drop for CancelWatch {
     fn drop(&mut self) {
         if let Some(request) = self.turn.running.lock().get_mut(&self.id) {
@@ -136,7 +198,8 @@ impl Drop for CancelWatch {
 
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::thread;
+    use std::time::Duration;
 
     use super::*;
 
@@ -159,6 +222,33 @@ mod tests {
 
     fn cancelled(call: &CountedCall) -> usize {
         call.0.load(Ordering::SeqCst)
+    }
+
+    #[test]
+    fn a_wait_to_write_ends_at_its_time() {
+        let turn = Turn::default();
+        let writing = turn.to_write();
+        assert!(turn.to_write_now().is_none());
+        assert!(turn.to_write_until(clock::now() + Duration::from_millis(1)).is_none());
+        drop(writing);
+        assert!(turn.to_write_until(clock::now()).is_some(), "a free turn needs no time");
+        assert_eq!(turn.waiting.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn threads_that_wait_to_write_are_woken() {
+        let turn = Turn::default();
+        let later = clock::now() + Duration::from_secs(3600);
+        thread::scope(|scope| {
+            let writing = turn.to_write();
+            let waiting: Vec<_> =
+                (0..3).map(|_| scope.spawn(|| turn.to_write_until(later).is_some())).collect();
+            while turn.waiting.load(Ordering::SeqCst) < 3 {
+                thread::yield_now();
+            }
+            drop(writing);
+            waiting.into_iter().for_each(|each| assert!(each.join().unwrap()));
+        });
     }
 
     #[test]

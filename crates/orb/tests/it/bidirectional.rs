@@ -1,5 +1,7 @@
 //! Callbacks over the connection that the client opened (bidirectional GIOP).
 
+mod ends;
+
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;

@@ -3,6 +3,7 @@
 //! `shared.rs` opens them, `replies.rs` delivers the answers; `receive.rs` and `leader.rs` read them.
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -371,7 +372,17 @@ impl Multiplexed {
         let mut e = options.encoder(take_buffer(), dialect);
         let contexts = offer.as_ref().map_or([None; 2], |offer| offer.contexts());
         let first = First { code_sets: tell, contexts, alias: None };
-        let written = draft.write(&mut e, id, &first, args, &options.limits);
+        let written = panic::catch_unwind(AssertUnwindSafe(|| {
+            draft.write(&mut e, id, &first, args, &options.limits)
+        }));
+        let written = match written {
+            Ok(written) => written,
+            Err(panicked) => {
+                drop(shared);
+                self.not_written(id, timing, !may_leave);
+                panic::resume_unwind(panicked);
+            }
+        };
         let encoded = e.finish();
         if may_leave {
             let whole = draft.fragment_size.is_none_or(|size| encoded.len() <= size)
@@ -442,6 +453,16 @@ impl Multiplexed {
             }
         }
         Ok(shared)
+    }
+
+    /// Ends a call whose arguments panicked, and this thread's turn if it `has_turn`; otherwise all later calls over
+    /// the connection would wait.
+    #[cold]
+    fn not_written(&self, id: u32, timing: Timing, has_turn: bool) {
+        self.replies.forget(id);
+        if has_turn {
+            self.leave(timing);
+        }
     }
 
     /// Finds a reader for the answer if all threads of the connection's lane may be waiting for answers.

@@ -1,5 +1,6 @@
 //! Calls over sockets and collocated calls, to a hand-written servant: the core's guarantees without compiled IDL.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use oxorb::{
     CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
     SystemExceptionKind, Upcall,
 };
+use oxorb_testkit::watchdog;
 
 use crate::common;
 use crate::common::transport::{Place, free_place, url};
@@ -104,6 +106,41 @@ fn a_panicking_servant_is_unknown_maybe_and_the_connection_lives_on() {
         assert_eq!(panicked.completed, CompletionStatus::Maybe);
         assert_eq!(ping(&object, 1), Ok(2));
     });
+}
+
+/// Arguments are written by code of the caller, such as that of a custom value type.
+#[test]
+fn arguments_that_panic_cost_no_other_call() {
+    let _guard = watchdog(LONG);
+    let server = server(Concurrency::ThreadPerConnection);
+    for sharing in EVERY_SHARING {
+        let client = client(sharing);
+        let object = pinger(&server, &client);
+        // The first request over a connection announces code sets, and the others do not.
+        for n in 0..2 {
+            let reference = object.reference();
+            let two_way = || -> Result<i64, SystemException> {
+                reference.invoke(&PING, |_| panic!("as the test wants it"), |d| d.longlong())
+            };
+            let later = || -> Result<i64, SystemException> {
+                let answer = reference.invoke_async(
+                    &PING,
+                    |_| panic!("as the test wants it"),
+                    |d| d.longlong(),
+                );
+                answer.wait()
+            };
+            let oneway = || reference.send(&NOTE, |_| panic!("as the test wants it"));
+            assert!(catch_unwind(AssertUnwindSafe(two_way)).is_err());
+            assert!(catch_unwind(AssertUnwindSafe(later)).is_err());
+            assert!(catch_unwind(AssertUnwindSafe(oneway)).is_err());
+            assert_eq!(ping(&object, n), Ok(n + 1), "{sharing:?}");
+            assert_eq!(ping_async(&object, n).wait(), Ok(n + 1), "{sharing:?}");
+            reference.send(&NOTE, |_| Ok(())).unwrap();
+        }
+        client.shutdown(true).unwrap();
+    }
+    server.shutdown(true).unwrap();
 }
 
 #[test]

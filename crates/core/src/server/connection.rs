@@ -44,6 +44,8 @@ pub(crate) struct Connection {
     pub(super) armed: bool,
     /// Whether this is one request taken off its connection, which reads nothing.
     detached: bool,
+    /// Time of the next check of the time limits of this side's calls, in nanoseconds of the monotonic clock.
+    next_expiry: u64,
     /// Reason for the end of the connection.
     pub(super) over: ConnectionEnd,
     /// Lane memory that its buffers belong to.
@@ -132,6 +134,7 @@ impl Connection {
             silent,
             armed: false,
             detached: false,
+            next_expiry: 0,
             over: ConnectionEnd::Here,
             memory: None,
             common,
@@ -346,6 +349,20 @@ impl Connection {
             side.shared.note(Incident::IdleClosed, || self.link.peer(), String::new);
         }
         idle
+    }
+
+    /// Ends the calls of this side whose time limits have expired, if the last check was some time ago. To be called
+    /// before each read: a client that sends on and on leaves no silence in which they would be checked. Costs a
+    /// comparison if the connection carries no calls.
+    #[inline]
+    pub(super) fn expire_calls(&mut self, options: &Options) {
+        if let Some(calls) = self.common.status.calls() {
+            let now = clock::monotonic_nanoseconds();
+            if now >= self.next_expiry {
+                self.next_expiry = now + conn::TICK.as_nanos() as u64;
+                calls.expire(clock::now(), Some(options.stall_timeout));
+            }
+        }
     }
 
     /// Returns the time to wait for input before time-outs are checked.

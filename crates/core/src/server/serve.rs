@@ -166,6 +166,7 @@ impl Connection {
         let mut gather = Gather::default();
         loop {
             let (mut waits, mut paused) = (true, false);
+            self.expire_calls(orb.options());
             let mut receiver = LinkReceiver { link: &*self.link, inbox: &mut self.inbox };
             let (intake, status) = (&mut self.intake, &self.common.status);
             let event = receiver.next(|inbox| {

@@ -98,7 +98,8 @@ impl Orb {
     }
 
     /// Ends the ORB: runs the hooks of [`before_shutdown`](Self::before_shutdown), accepts no new requests, lets
-    /// running requests finish and sends their replies, sends clients CloseConnection, and closes everything.
+    /// running requests finish and sends their replies, sends clients CloseConnection, and closes everything. Calls
+    /// that running requests make are answered until these have ended, also over connections that clients offer.
     ///
     /// With `wait_for_completion` the call blocks until that is done (at most 30 s for requests that do not end, or are
     /// not [answered](crate::ResponseHandler)), and raises `BAD_INV_ORDER` within a request, which would wait for
@@ -161,8 +162,9 @@ impl Orb {
     fn await_served(&self, until: Instant) {
         let inner = &self.inner;
         let mut ended = inner.ended.lock();
-        while inner.local_calls.load(Ordering::SeqCst) > 0
-            || inner.unanswered.load(Ordering::SeqCst) > 0
+        let registry = &inner.server.registry;
+        while registry.local_calls.load(Ordering::SeqCst) > 0
+            || registry.unanswered.load(Ordering::SeqCst) > 0
         {
             let Some(left) = until.checked_duration_since(clock::now()) else {
                 return;
@@ -174,7 +176,7 @@ impl Orb {
     /// Begins a call from this process to an object of this ORB; the call ends when the result is dropped. Once the ORB
     /// ends, only calls made within requests are accepted.
     pub(crate) fn begin_local(&self) -> Result<LocalCall<'_>, SystemException> {
-        self.inner.local_calls.fetch_add(1, Ordering::SeqCst);
+        self.registry().local_calls.fetch_add(1, Ordering::SeqCst);
         let nested = within_request();
         within::enter_local();
         let call = LocalCall(self);
@@ -187,7 +189,7 @@ impl Orb {
     /// Counts a request that is kept to be answered later; returns `None` if `max_unanswered` requests are kept
     /// already.
     pub(crate) fn keep_unanswered(&self) -> Option<Unanswered> {
-        let before = self.inner.unanswered.fetch_add(1, Ordering::SeqCst);
+        let before = self.registry().unanswered.fetch_add(1, Ordering::SeqCst);
         let kept = Unanswered(self.clone());
         (before < self.options().max_unanswered).then_some(kept)
     }
@@ -207,7 +209,7 @@ impl Drop for LocalCall<'_> {
     fn drop(&mut self) {
         within::leave_local();
         let inner = &self.0.inner;
-        if inner.local_calls.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if inner.server.registry.local_calls.fetch_sub(1, Ordering::SeqCst) == 1 {
             inner.last_ended();
         }
     }
@@ -219,7 +221,7 @@ pub(crate) struct Unanswered(Orb);
 impl Drop for Unanswered {
     fn drop(&mut self) {
         let inner = &self.0.inner;
-        if inner.unanswered.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if inner.server.registry.unanswered.fetch_sub(1, Ordering::SeqCst) == 1 {
             inner.last_ended();
         }
     }

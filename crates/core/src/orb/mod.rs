@@ -39,10 +39,7 @@ use crate::server::{DispatchingModules, Pools, Registry, ServerSide};
 use crate::shared::Shared;
 use crate::threads::lock::Mutex;
 use crate::threads::rt::{NamedMutexes, Scheduling};
-use crate::threads::sync::{
-    Condvar,
-    atomic::{AtomicBool, AtomicUsize},
-};
+use crate::threads::sync::{Condvar, atomic::AtomicBool};
 use crate::threads::{MainThread, Threads};
 use crate::{Adapter, Ref};
 
@@ -91,10 +88,6 @@ struct Inner {
     adapter: OnceLock<Arc<dyn Adapter>>,
     initial: Mutex<HashMap<String, Ref>>,
     exit_hooks: ExitHooks,
-    /// Number of running calls to objects of this ORB from its own process, which no connection counts.
-    local_calls: AtomicUsize,
-    /// Number of requests that servants keep to answer later.
-    unanswered: AtomicUsize,
     /// Whether the interceptors were notified of the end.
     finished: AtomicBool,
     ended: Mutex<bool>,
@@ -142,8 +135,6 @@ impl Orb {
                 interceptors: Arc::new(interceptors),
                 initial: Mutex::default(),
                 exit_hooks: ExitHooks::default(),
-                local_calls: AtomicUsize::new(0),
-                unanswered: AtomicUsize::new(0),
                 finished: AtomicBool::new(false),
                 ended: Mutex::new(false),
                 end: Condvar::new(),
@@ -272,7 +263,8 @@ impl Orb {
     }
 
     pub(crate) fn offers_bidirectional(&self) -> bool {
-        self.inner.client.offers_bidirectional()
+        // An ORB that ends serves no requests over connections that it opens.
+        self.inner.client.offers_bidirectional() && !self.is_closing()
     }
 
     /// Returns the scheduling of this ORB's threads, which maps CORBA priorities to native ones.

@@ -334,8 +334,8 @@ impl Connection {
         !self.sink.broken()
     }
 
-    /// Reports whether a waiting connection has to be closed: it stalls within a message, or has
-    /// been idle for too long. To be called periodically while it waits.
+    /// Reports whether a waiting connection has to be closed: it stalls within a message, has been idle for too long,
+    /// or is not needed any more while the ORB ends. To be called periodically while it waits.
     pub(crate) fn is_overdue(&mut self, side: &ServerSide) -> bool {
         let Connection { intake, link, common, inbox, .. } = self;
         if intake.has_stalled(side, &**link, &common.status, inbox) {
@@ -343,6 +343,9 @@ impl Connection {
         }
         if let Some(calls) = self.common.status.calls() {
             calls.expire(clock::now(), Some(side.options().stall_timeout));
+        }
+        if side.is_closing() {
+            return side.registry.becomes_unread(&self.common.status);
         }
         let idle = side.registry.is_overdue(&self.common.status, side.options().idle_timeout);
         if idle {

@@ -10,7 +10,7 @@ use oxorb_transport::{Link, PeerId};
 use super::client::Client;
 use super::lane::Lane;
 use super::status::Status;
-use crate::conn::Turn;
+use crate::conn::{self, Turn};
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::{
@@ -32,6 +32,12 @@ pub(crate) struct Registry {
     /// Number of open connections. Written under the lock; read without it for statistics, whose reader may have a low
     /// priority.
     open: AtomicUsize,
+    /// Whether no connection is read any more, not even for replies to calls of this side.
+    unread: AtomicBool,
+    /// Number of running calls from this process to objects of the ORB, which no connection counts.
+    pub(crate) local_calls: AtomicUsize,
+    /// Number of requests that are kept to be answered later, over a connection or not.
+    pub(crate) unanswered: AtomicUsize,
     /// Octets of the large messages of all clients.
     messages: Arc<AtomicUsize>,
     changed: Condvar,
@@ -102,6 +108,9 @@ impl Default for Registry {
             state: Mutex::default(),
             closing: AtomicBool::new(false),
             open: AtomicUsize::new(0),
+            unread: AtomicBool::new(false),
+            local_calls: AtomicUsize::new(0),
+            unanswered: AtomicUsize::new(0),
             messages: Arc::default(),
             changed: Condvar::new(),
             began: clock::now(),
@@ -294,7 +303,8 @@ impl Registry {
         awaited.map(|(id, _)| *id).collect()
     }
 
-    /// Ends every connection of a threadpool in order, after its running request.
+    /// Ends every connection of a threadpool in order, after its running request. A connection that also carries calls
+    /// of this side is read until [`end_replies_of`](Self::end_replies_of).
     pub(crate) fn close_of(&self, pool: u32) {
         let mut state = self.lock();
         let mut told = 0;
@@ -305,9 +315,21 @@ impl Registry {
                     client.ending.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            entry.link.close_read();
+            if entry.status.calls().is_none() {
+                entry.link.close_read();
+            }
         }
         state.ending += told;
+    }
+
+    /// Stops reading the connections of a threadpool that [end](Self::close_of), once none of them has a request that
+    /// runs: such a request may wait for the reply to a call over one of them. To be called periodically.
+    pub(crate) fn end_replies_of(&self, pool: u32) {
+        let state = self.lock();
+        let ending = || state.links.values().filter(move |entry| entry.pool == pool);
+        if ending().all(Entry::brings_only_replies) {
+            ending().for_each(|entry| entry.link.close_read());
+        }
     }
 
     /// Closes every connection of a threadpool that is still open.
@@ -372,6 +394,7 @@ impl Registry {
             }
         }
         self.open.store(state.links.len(), Ordering::Release);
+        self.end_replies(&state);
         drop(state);
         self.changed.notify_all();
     }
@@ -400,27 +423,70 @@ impl Registry {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Wakes every reader: each finishes its running request, sends CloseConnection and ends.
+    /// Wakes every reader: each finishes its running request, sends CloseConnection and ends. A connection that also
+    /// carries calls of this side is read until no request of the ORB runs, because a request may wait for the reply to
+    /// such a call.
     pub(crate) fn close(&self) {
         let state = self.lock();
         self.closing.store(true, Ordering::SeqCst);
-        for entry in state.links.values() {
+        let ends = |entry: &&Entry| entry.status.calls().is_none();
+        for entry in state.links.values().filter(ends) {
             entry.link.close_read();
         }
+        self.end_replies(&state);
+    }
+
+    /// Stops reading for replies, if the ORB ends and no request runs.
+    fn end_replies(&self, state: &RegistryState) {
+        if self.closing.load(Ordering::SeqCst)
+            && !self.unread.load(Ordering::Relaxed)
+            && self.local_calls.load(Ordering::SeqCst) == 0
+            && self.unanswered.load(Ordering::SeqCst) == 0
+            && state.links.values().all(Entry::brings_only_replies)
+        {
+            self.unread.store(true, Ordering::SeqCst);
+            state.links.values().for_each(|entry| entry.link.close_read());
+        }
+    }
+
+    /// Reports whether a connection is read no further while the ORB ends. Takes no lock.
+    pub(super) fn is_unread(&self, status: &Status) -> bool {
+        status.calls().is_none() || self.unread.load(Ordering::SeqCst)
+    }
+
+    /// Reports whether the ORB ends and no connection is read for replies. Takes no lock before the ORB ends.
+    pub(super) fn reads_no_more(&self) -> bool {
+        let may_bring_replies = |entry: &Entry| entry.status.calls().is_some();
+        self.closing.load(Ordering::SeqCst)
+            && (self.unread.load(Ordering::SeqCst)
+                || !self.lock().links.values().any(may_bring_replies))
+    }
+
+    /// Does what [`is_unread`](Self::is_unread) does, and checks whether a request still runs. For threads that check
+    /// periodically.
+    pub(super) fn becomes_unread(&self, status: &Status) -> bool {
+        if !self.is_unread(status) {
+            self.end_replies(&self.lock());
+        }
+        self.is_unread(status)
     }
 
     /// Waits until every connection has ended; returns false if `until` passes before.
     pub(crate) fn wait_empty(&self, until: Option<Instant>) -> bool {
         let mut state = self.lock();
         while !state.links.is_empty() {
-            state = match until {
+            // The end of a request is not signalled while its connection stays open.
+            self.end_replies(&state);
+            let mut limit = (!self.unread.load(Ordering::SeqCst)).then_some(conn::TICK);
+            if let Some(until) = until {
+                let Some(left) = until.checked_duration_since(clock::now()) else {
+                    return false;
+                };
+                limit = Some(limit.map_or(left, |tick| tick.min(left)));
+            }
+            state = match limit {
                 None => self.changed.wait(state),
-                Some(until) => {
-                    let Some(left) = until.checked_duration_since(clock::now()) else {
-                        return false;
-                    };
-                    self.changed.wait_timeout(state, left).0
-                }
+                Some(limit) => self.changed.wait_timeout(state, limit).0,
             };
         }
         true
@@ -428,6 +494,7 @@ impl Registry {
 
     /// Closes every connection that is still open.
     pub(crate) fn cut(&self) {
+        self.unread.store(true, Ordering::SeqCst);
         self.cut_where(|_| true);
     }
 
@@ -448,6 +515,14 @@ impl Registry {
 
     fn lock(&self) -> MutexGuard<'_, RegistryState> {
         self.state.lock()
+    }
+}
+
+impl Entry {
+    /// Reports whether a connection that ends brings nothing more but replies to calls of this side: no request of it
+    /// runs, or is to be answered later.
+    fn brings_only_replies(&self) -> bool {
+        self.status.calls().is_some() && !self.status.has_requests()
     }
 }
 
@@ -624,6 +699,47 @@ mod tests {
         idle();
         assert!(purge().is_some());
         assert!(calls.retired.load(Ordering::Relaxed), "further callbacks use another connection");
+    }
+
+    /// Reports whether a link is closed for reading.
+    fn is_deaf(link: &Arc<dyn Link>) -> bool {
+        link.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        link.read(&mut Vec::new(), 1).is_ok_and(|octets| octets == 0)
+    }
+
+    #[test]
+    fn a_connection_that_carries_calls_is_read_until_no_request_runs() {
+        let registry = Registry::default();
+        let ((plain, _client), (offered, _other)) = (link(), link());
+        let requests = registry.admit(&plain, &options(2)).ok().unwrap();
+        let running = requests.status.begins(7);
+        let status = registry.admit(&offered, &options(2)).ok().unwrap().status;
+        status.use_both_ways(Arc::new(Callbacks::default()));
+        registry.local_calls.store(1, Ordering::SeqCst);
+        registry.close();
+        assert!(is_deaf(&plain) && registry.is_unread(&requests.status));
+        assert!(status.serves_no_more(true));
+        let is_read = || !registry.becomes_unread(&status) && !is_deaf(&offered);
+        assert!(is_read() && !registry.reads_no_more());
+        assert!(requests.status.ends(running));
+        registry.remove(requests.id);
+        assert!(is_read(), "a call within the process still runs");
+        registry.local_calls.store(0, Ordering::SeqCst);
+        let own = status.begins(8);
+        assert!(is_read(), "a request of the connection itself runs");
+        assert!(status.ends(own));
+        assert!(registry.becomes_unread(&status) && is_deaf(&offered));
+        assert!(registry.reads_no_more());
+    }
+
+    #[test]
+    fn a_connection_that_carries_calls_ends_at_once_if_no_request_runs() {
+        let registry = Registry::default();
+        let (offered, _other) = link();
+        let status = registry.admit(&offered, &options(1)).ok().unwrap().status;
+        status.use_both_ways(Arc::new(Callbacks::default()));
+        registry.close();
+        assert!(is_deaf(&offered) && registry.is_unread(&status));
     }
 
     #[test]

@@ -170,7 +170,7 @@ impl Connection {
             let mut receiver = LinkReceiver { link: &*self.link, inbox: &mut self.inbox };
             let (intake, status) = (&mut self.intake, &self.common.status);
             let event = receiver.next(|inbox| {
-                if orb.is_closing() {
+                if orb.is_closing() && orb.registry().is_unread(status) {
                     return Err(ConnectionEnd::Here);
                 }
                 if !intake.may_read(orb.server(), &*self.link, status, inbox)? {
@@ -191,7 +191,13 @@ impl Connection {
             });
             match event {
                 Ok(Event::Message) => {
-                    self.version = self.inbox.frame().header.version;
+                    let header = self.inbox.frame().header;
+                    self.version = header.version;
+                    if self.common.status.serves_no_more(orb.is_closing()) && is_upcall(header.kind)
+                    {
+                        // CloseConnection tells the client that the request did not run.
+                        continue;
+                    }
                     match self.serve_message(context, orb, owner) {
                         SessionStep::Message => {
                             gather.served(context.assigns.get() || self.sink.answered());
@@ -200,7 +206,7 @@ impl Connection {
                         SessionStep::Reply => self.complete()?,
                         SessionStep::Over(kind) => return Err(ConnectionEnd::by(kind)),
                     }
-                    if orb.is_closing() {
+                    if orb.is_closing() && orb.registry().is_unread(&self.common.status) {
                         return Err(ConnectionEnd::Here);
                     }
                 }

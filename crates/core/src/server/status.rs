@@ -439,6 +439,18 @@ impl Status {
         self.under_way() + self.unanswered.load(Ordering::Relaxed)
     }
 
+    /// Reports whether a request of the connection runs, or is to be answered later.
+    pub(super) fn has_requests(&self) -> bool {
+        self.running().is_some() || self.kept() > 0
+    }
+
+    /// Reports whether no further request of the connection is served, although it is read: it has to end, as the ORB
+    /// does if it is `closing`, and brings only replies to calls of this side until then.
+    #[inline]
+    pub(super) fn serves_no_more(&self, closing: bool) -> bool {
+        (closing || self.was_told_to_end()) && self.calls().is_some()
+    }
+
     /// Reports whether several requests were outstanding at a time recently.
     #[inline]
     pub(super) fn is_shared(&self) -> bool {

@@ -69,9 +69,10 @@ pub(super) static HOOKS: BlockingHooks = BlockingHooks {
 /// connection.
 ///
 /// While the ORB shuts down, clients wait for the answers to running requests, so the result is
-/// false for these. No connection is read any more, so the ORB then does not notice clients that
-/// leave. The result becomes true once the shutdown has closed the connection, after 30 s. A servant
-/// that should end earlier also checks [`Orb::is_closing`].
+/// false for these. Only connections that clients offer for callbacks are still read, so the ORB
+/// then does not notice other clients that leave. The result becomes true once the shutdown has
+/// closed the connection, after 30 s. A servant that should end earlier also checks
+/// [`Orb::is_closing`].
 ///
 /// ```
 /// assert!(!oxorb_core::request_is_cancelled());

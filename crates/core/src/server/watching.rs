@@ -46,7 +46,7 @@ const OFTEN: Duration = Duration::from_millis(5);
 /// Smallest pause after a look, as a multiple of the look's duration: looks take at most a hundredth of a processor.
 const REST: u32 = 100;
 
-/// Longest sleep of the watching thread of a lane that is about to end.
+/// Longest sleep of the watching thread of a lane or an ORB that is about to end.
 const LAST: Duration = Duration::from_millis(500);
 
 /// Name of watching threads.
@@ -108,7 +108,8 @@ fn watch(orb: &Orb, lane: Option<&Arc<Lane>>) {
     let Some(reactor) = takeover.reactor() else {
         return;
     };
-    let is_over = || orb.is_closing() || lane.is_some_and(|lane| lane.is_over(orb.server()));
+    let is_over =
+        || orb.registry().reads_no_more() || lane.is_some_and(|lane| lane.is_over(orb.server()));
     let (mut seldom, mut found) = (SELDOM, Look::default());
     while !is_over() {
         let began = clock::now();
@@ -125,7 +126,7 @@ fn watch(orb: &Orb, lane: Option<&Arc<Lane>>) {
                 orb.registry().long_running(lane, &mut found);
                 let busy = is_over() || found.busy;
                 found.long.clear();
-                let ends = lane.is_some_and(|lane| lane.is_stopping());
+                let ends = orb.is_closing() || lane.is_some_and(|lane| lane.is_stopping());
                 match (busy, ends) {
                     (true, _) => OFTEN,
                     (false, true) => LAST,
@@ -178,6 +179,10 @@ pub(crate) fn look(orb: &Orb, lane: Option<&Arc<Lane>>, found: &mut Look) -> Nex
     let often = found.running || found.shared || !found.long.is_empty();
     read_answers_of_busy_lanes(orb, found);
     for one in found.long.drain(..) {
+        // While the ORB ends, only connections that bring replies to calls of this side are read.
+        if orb.is_closing() && orb.registry().is_unread(&one.status) {
+            continue;
+        }
         let waits = one.status.behind.lock().is_some();
         let in_order = one.status.session.lock().in_order;
         if in_order || !one.status.may_go_beside(orb.options()) {

@@ -140,6 +140,10 @@ impl Servant for Player {
             "call_kept" => done(upcall, ping(&self.kept(), 1)),
             "rest_kept" => done(upcall, call(&self.kept(), &SLEEP).map(|()| 0)),
             "wait_kept" => done(upcall, call(&self.kept(), &WAIT).map(|()| 0)),
+            "wait_kept_twice" => {
+                let once = || call(&self.kept(), &WAIT);
+                done(upcall, once().and_then(|()| once()).map(|()| 0))
+            }
             "tell_kept" => {
                 let told = Interface::reference(&self.kept()).send(&NOTE, |_| Ok(()));
                 done(upcall, told.map(|()| 0))

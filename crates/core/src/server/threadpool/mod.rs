@@ -28,6 +28,7 @@ use super::lane_memory::LaneMemory;
 use super::listener::Listeners;
 use super::registry::Registry;
 use crate::PoolThread;
+use crate::conn::TICK;
 use crate::error::raise;
 use crate::monitoring::metrics::LaneState;
 use crate::policy::ProtocolList;
@@ -267,8 +268,12 @@ impl Pools {
         };
         pool.stop();
         registry.close_of(id.0);
-        if pool.wait_ended(clock::now() + LAST_REQUESTS) {
-            return Ok(());
+        let until = clock::now() + LAST_REQUESTS;
+        while clock::now() < until {
+            registry.end_replies_of(id.0);
+            if pool.wait_ended(until.min(clock::now() + TICK)) {
+                return Ok(());
+            }
         }
         registry.cut_of(id.0);
         match pool.wait_ended(clock::now() + LAST_THREADS) {

@@ -78,6 +78,8 @@ mod watching;
 
 #[cfg(all(test, feature = "model"))]
 pub(crate) use accept::welcome;
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+pub(crate) use assigned::PING;
 pub use client_connection::{ClientConnection, current_connection};
 pub use current_lane::CurrentLane;
 pub(crate) use deferred_reply::DeferredReply;

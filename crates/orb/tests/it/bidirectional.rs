@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use oxorb::__gen::{Op, decode_ref, encode_ref};
 use oxorb::incident::Incident;
-use oxorb::poa::{Bidirectional, Policies};
+use oxorb::poa::{Bidirectional, Policies, ThreadPolicy};
 use oxorb::settings::{ClientConnections, Concurrency};
 use oxorb::transport::{Address, tcp};
 use oxorb::{
@@ -430,6 +430,29 @@ fn a_silent_client_answers_while_all_threads_of_the_server_are_in_requests() {
     assert_eq!(caller.join().unwrap(), Ok(0));
     occupying.open();
     assert_eq!(stuck.join().unwrap(), Ok(()));
+}
+
+/// The only thread of the server that reads the connection waits for the main thread, which waits for the client's
+/// answer.
+#[test]
+fn a_servant_of_the_main_thread_calls_back_over_the_connection_of_its_request() {
+    only_over!(GIOP, "what is offered are addresses of GIOP");
+    let _guard = watchdog(2 * LONG);
+    let server = accepting(Concurrency::Reactive, "1");
+    let policies = Policies { thread: ThreadPolicy::MainThread, ..Policies::default() };
+    let poa = server.root_poa().create_poa("main", policies).unwrap();
+    let at_server = poa.activate_servant(Arc::new(Player::default())).unwrap();
+    let client = hidden_client("1");
+    let object = elsewhere(&client, &at_server);
+    let (_, here) = Player::start(&client);
+    thread::scope(|scope| {
+        let main = scope.spawn(|| server.run());
+        keep(&object, &here).unwrap();
+        let told = number(&object, &REST_KEPT);
+        server.shutdown(true).unwrap();
+        main.join().unwrap();
+        assert_eq!(told, Ok(0));
+    });
 }
 
 /// Threads that keep connections they have taken over do not count against the limit of takeover

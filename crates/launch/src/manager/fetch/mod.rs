@@ -153,3 +153,73 @@ fn left(end: Instant) -> Result<Duration, String> {
         left => Ok(left),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use std::thread;
+
+    use oxorb_core::Options;
+    use oxorb_testkit::watchdog;
+
+    use super::*;
+    use location::HttpUrl;
+
+    /// Bound of a test.
+    const BOUND: Duration = Duration::from_secs(60);
+
+    const LIMIT: Limit = Limit { octets: 5, name: "max, --max" };
+
+    /// Returns a time after the end of the test.
+    fn later() -> Instant {
+        Instant::now() + 60 * BOUND
+    }
+
+    #[test]
+    fn a_fetch_from_a_server_that_falls_silent_ends_with_its_orb() {
+        let _bound = watchdog(BOUND);
+        let orb = Orb::new(Options::default());
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = server.local_addr().unwrap().port();
+        thread::scope(|scope| {
+            let fetching = scope.spawn(|| {
+                let host = "127.0.0.1";
+                let path = "/gps";
+                let url = HttpUrl { is_protected: false, authority: host, host, port, path };
+                http::get(&url, &orb, &LIMIT, later())
+            });
+            let (mut stream, _) = server.accept().unwrap();
+            assert_ne!(stream.read(&mut [0; 16]).unwrap(), 0);
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n12").unwrap();
+            orb.shutdown(true).unwrap();
+            assert_eq!(fetching.join().unwrap().unwrap_err(), ABANDONED);
+        });
+    }
+
+    #[test]
+    fn a_fetch_that_waits_for_another_one_ends_with_its_orb() {
+        let _bound = watchdog(BOUND);
+        let orb = Orb::new(Options::default());
+        let gate = Gate::default();
+        let other = pass(&gate, &orb, later()).expect("a free gate");
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| pass(&gate, &orb, later()).is_none());
+            orb.shutdown(true).unwrap();
+            assert!(waiting.join().unwrap());
+        });
+        drop(other);
+        assert!(pass(&gate, &orb, later()).is_some(), "a free gate needs no check");
+    }
+
+    #[test]
+    fn no_archive_is_read_after_the_end_of_the_orb() {
+        let _bound = watchdog(BOUND);
+        let orb = Orb::new(Options::default());
+        let repository = orb.string_to_object("corbaloc::127.0.0.1:1/x").unwrap();
+        let repository = repository.unchecked_narrow();
+        orb.shutdown(true).unwrap();
+        let read = archive::read(&repository, "gps", &LIMIT, later());
+        assert_eq!(read.unwrap_err(), ABANDONED);
+    }
+}

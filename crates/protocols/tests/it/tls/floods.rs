@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -186,4 +186,36 @@ fn content_may_follow_tickets() {
         octets
     });
     assert_eq!(read, b"abc");
+}
+
+/// The rest of a record may never come.
+#[test]
+fn a_part_of_a_record_holds_a_thread_no_longer_than_it_may_wait() {
+    const CONTENT: [u8; 1_000] = [7; 1_000];
+    let (go, rest_may_come) = mpsc::channel();
+    let send = move |writer: &mut Writer| {
+        let record = writer.record(ContentType::ApplicationData, &CONTENT);
+        let (first, rest) = record.split_at(500);
+        writer.stream.write_all(first)?;
+        rest_may_come.recv().unwrap();
+        writer.stream.write_all(rest)
+    };
+    let read = call(send, |link| {
+        wait(link);
+        let mut octets = Vec::new();
+        let now = link.read_now(&mut octets, 1).unwrap_err();
+        assert_eq!(now.kind(), io::ErrorKind::WouldBlock, "{now}");
+        assert!(!link.has_input().unwrap() && !link.pending() && !link.is_dead());
+        link.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+        let late = link.read(&mut octets, 1).unwrap_err();
+        let over = [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut];
+        assert!(over.contains(&late.kind()), "{late}");
+        go.send(()).unwrap();
+        link.set_read_timeout(Some(LONG)).unwrap();
+        while octets.len() < CONTENT.len() {
+            link.read(&mut octets, CONTENT.len()).unwrap();
+        }
+        octets
+    });
+    assert_eq!(read, CONTENT);
 }

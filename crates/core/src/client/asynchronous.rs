@@ -357,7 +357,7 @@ impl InFlight {
         self.launch(timing, op, args)
     }
 
-    /// Sends the request after the interceptors have seen it.
+    /// Sends the request after the interceptors have seen it. If it cannot be sent, they see that, too.
     fn launch<'a>(
         &mut self,
         timing: Timing,
@@ -367,12 +367,30 @@ impl InFlight {
         self.sent = None;
         loop {
             self.flow = ClientFlow::of(&self.reference, op);
-            match intercepted::begin(self.flow.as_deref_mut()) {
-                Ok(()) => break,
-                Err(Interrupt::Raise(exception)) => return Err(exception),
-                Err(Interrupt::Forward(to)) => self.forward_to(to.ior().clone(), false)?,
+            let launched = match intercepted::begin(self.flow.as_deref_mut()) {
+                Ok(()) => self.launch_once(timing, op, args).map_err(Interrupt::Raise),
+                Err(interrupt) => Err(interrupt),
+            };
+            let interrupt = match launched {
+                Err(Interrupt::Raise(exception)) => {
+                    intercepted::unsent(self.flow.as_deref_mut(), exception)
+                }
+                Err(forward) => forward,
+                Ok(state) => return Ok(state),
+            };
+            match interrupt {
+                Interrupt::Raise(exception) => return Err(exception),
+                Interrupt::Forward(to) => self.forward_to(to.ior().clone(), false)?,
             }
         }
+    }
+
+    fn launch_once<'a>(
+        &mut self,
+        timing: Timing,
+        op: Operation<'_>,
+        args: Args<'_, 'a>,
+    ) -> Result<CallState, SystemException> {
         let scheduling = SchedulingContext::of(&self.reference, op)?;
         let launched = scheduling.with_added(self.flow.as_deref(), |added| {
             Launch { reference: &self.reference, policies: &self.policies(), timing, op, added }

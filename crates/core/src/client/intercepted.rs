@@ -54,9 +54,15 @@ pub(super) fn begin(flow: Option<&mut ClientFlow>) -> Result<(), Interrupt> {
             flow.end(&Received::Forward(to.clone()))?;
             Err(Interrupt::Forward(to))
         }
-        // If the call fails, the ending points run when the caller takes the failure.
         begun => begun,
     }
+}
+
+/// Runs the ending points of an asynchronous call that could not be sent. Returns its outcome, which they may change.
+#[cold]
+pub(super) fn unsent(flow: Option<&mut ClientFlow>, exception: SystemException) -> Interrupt {
+    let ended = flow.map_or(Ok(()), |flow| flow.end(&Received::SystemException(exception)));
+    ended.err().unwrap_or(Interrupt::Raise(exception))
 }
 
 /// Runs the ending points of an asynchronous call, once: when its caller takes the answer.

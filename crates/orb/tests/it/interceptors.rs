@@ -247,6 +247,64 @@ fn asynchronous_calls_pass_the_same_points() {
     assert_eq!(log.take(), ["a receive_reply plain"]);
 }
 
+fn ping_later(object: &ObjectRef) -> Result<i64, SystemException> {
+    ping_async(object, 1).wait()
+}
+
+#[test]
+fn asynchronous_calls_that_cannot_be_sent_pass_the_ending_points() {
+    only_over!(GIOP, "connecting over datagrams succeeds without a server");
+    let log = Log::default();
+    let client = watched_client([Watcher::new("a", &log)]);
+    let nobody = client.string_to_object(&nowhere("Nothing")).unwrap();
+    let failed = ping_later(&nobody).unwrap_err();
+    assert_raised(failed, SystemExceptionKind::Transient, CompletionStatus::No);
+    assert_eq!(log.take(), ["a send_request ping", "a receive_exception Transient"]);
+}
+
+#[test]
+fn a_starting_point_that_raises_ends_an_asynchronous_call() {
+    let log = Log::default();
+    let (_server, object) = watched_server([]);
+    let client = watched_client([
+        Watcher::new("a", &log),
+        Watcher::acting("b", &log, "send_request", REFUSED.into()),
+    ]);
+    let object = elsewhere(&client, &object);
+    assert_eq!(ping_later(&object), Err(REFUSED));
+    assert_eq!(
+        log.take(),
+        ["a send_request ping", "b send_request ping", "a receive_exception NoPermission"]
+    );
+    assert_eq!(ping_later(&object), Ok(2), "only once");
+}
+
+#[test]
+fn an_ending_point_may_send_an_asynchronous_call_elsewhere() {
+    only_over!(GIOP, "connecting over datagrams succeeds without a server");
+    let log = Log::default();
+    let (_server, object) = watched_server([]);
+    let setup = common::transport::builder().build().unwrap();
+    let right = Interrupt::Forward(elsewhere(&setup, &object).reference().clone());
+    let client = watched_client([
+        Watcher::new("a", &log),
+        Watcher::acting("b", &log, "receive_exception", right),
+    ]);
+    let nobody = client.string_to_object(&nowhere("Nothing")).unwrap();
+    assert_eq!(ping_later(&nobody), Ok(2));
+    assert_eq!(
+        log.take()[2..],
+        [
+            "b receive_exception Transient",
+            "a receive_other forward",
+            "a send_request ping",
+            "b send_request ping",
+            "b receive_reply plain",
+            "a receive_reply plain",
+        ]
+    );
+}
+
 #[test]
 fn a_starting_point_that_raises_ends_the_call() {
     let log = Log::default();

@@ -513,7 +513,7 @@ impl InFlight {
     }
 
     fn send_again(&mut self) -> Result<CallState, SystemException> {
-        let timing = self.timing.ok_or(raise::FORWARDED)?;
+        let timing = self.timing.ok_or(raise::FORWARDED)?.resumed()?;
         let again = self.again.take().ok_or(raise::FORWARDED)?;
         let sent = match self.reference.route() {
             Ok(route) if again.fits(&route) => {

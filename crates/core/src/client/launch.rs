@@ -13,6 +13,7 @@ use super::multiplexed::Multiplexed;
 use super::reach::Untried;
 use super::reply_meaning::one_more;
 use super::selection::{Ranks, Selection};
+use super::shared::FoundConnection;
 use super::slot::CallSlot;
 use super::{Args, Reply, Timing, local, shared};
 use crate::Ref;
@@ -229,9 +230,10 @@ impl Launch<'_> {
         let mut untried: Vec<usize> = untried.in_order().collect();
         // Each profile gets a second attempt, because its shared connection may have ended since its last use.
         let mut tried_once = 0_u64;
-        while let Some((place, shared)) = self.connect(exchange, route, ranks, &untried)? {
+        while let Some((place, found)) = self.connect(exchange, route, ranks, &untried)? {
             let index = untried[place];
             let to = Addressee::of(route, index);
+            let FoundConnection { over: shared, opened, .. } = found;
             let mut room = None;
             let draft = exchange.draft(to, self.added, &mut room)?;
             match exchange.locate_first(to, &shared, &draft)? {
@@ -243,7 +245,12 @@ impl Launch<'_> {
                 }
                 Some(_) => return Ok(Gone::Moved),
             }
-            match shared.send(to.profile, &draft, args, self.timing.awaiting(self.policies)) {
+            // Connecting may have taken some of the call's time.
+            let timing = match opened {
+                true => self.timing.resumed()?,
+                false => self.timing,
+            };
+            match shared.send(to.profile, &draft, args, timing.awaiting(self.policies)) {
                 Ok(slot) => return Ok(Gone::Sent(slot, index, shared)),
                 Err(exception) if exception.is_safe_to_retry() => unreachable = exception,
                 Err(exception) => return Err(exception),
@@ -264,7 +271,7 @@ impl Launch<'_> {
         route: &Route,
         ranks: Ranks,
         untried: &[usize],
-    ) -> Result<Option<(usize, Arc<Multiplexed>)>, SystemException> {
+    ) -> Result<Option<(usize, FoundConnection)>, SystemException> {
         let profiles: Vec<_> = untried.iter().map(|&at| &route.profiles[at]).collect();
         let Some(first) = profiles.first().map(|profile| profile.remote()) else {
             return Ok(None);
@@ -285,7 +292,7 @@ impl Launch<'_> {
                 if found.opened {
                     route.answered(untried[found.place], &untried[..found.place]);
                 }
-                Ok(Some((found.place, found.over)))
+                Ok(Some((found.place, found)))
             }
             Err(failed) if failed == raise::CONNECT_FAILED => Ok(None),
             Err(exception) => Err(exception),

@@ -33,21 +33,22 @@ const UNREAD: &str = "the server has not read the previous connection to its end
 const TICK: Duration = Duration::from_secs(1);
 
 impl Multiplexed {
-    /// Returns the connection to the server of a profile that its callers read in turn; opens it if necessary.
+    /// Returns the connection to the server of a profile that its callers read in turn, and whether it had to be
+    /// opened.
     pub(super) fn led(
         orb: &crate::shared::Shared,
         profile: &RouteProfile,
         selection: Option<&Selection>,
         timing: Timing,
         attempts: &mut Vec<Attempt>,
-    ) -> Result<Arc<Multiplexed>, SystemException> {
+    ) -> Result<(Arc<Multiplexed>, bool), SystemException> {
         let peer = profile.remote();
         let shared = peer.shared.of(Level::of(selection));
         let place = &shared.led;
         if let Some(open) = place.usable()
             && !open.died_idle(peer.options())
         {
-            return Ok(open);
+            return Ok((open, false));
         }
         let ordered = peer.options().ordered_reconnect;
         if ordered {
@@ -65,7 +66,7 @@ impl Multiplexed {
         let current = place.change();
         if let Some(open) = current.usable() {
             link.close();
-            return Ok(open);
+            return Ok((open, true));
         }
         // Another thread may have opened a connection meanwhile, on which a request was then cut off. `Duration::MAX`
         // leaves the check of its time limit to the next call.
@@ -82,7 +83,7 @@ impl Multiplexed {
         current.set(Some(Arc::clone(&opened)));
         drop(current);
         peer.watch();
-        Ok(opened)
+        Ok((opened, true))
     }
 
     /// Ends the connection, and returns true, if the server has closed it unnoticed, because no thread read it

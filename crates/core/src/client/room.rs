@@ -162,7 +162,7 @@ impl Exchange<'_, '_> {
         };
         let (reference, selection) = (self.reference, self.selection.as_ref());
         match shared::connection(reference, profile, selection, timing, &mut self.attempts)? {
-            Ok(Some(shared)) => Ok(Ok(RoomSearch::on(&*shared.link, octets))),
+            Ok(Some((shared, _))) => Ok(Ok(RoomSearch::on(&*shared.link, octets))),
             Ok(None) => {
                 let link = reach::again(self, profile)?;
                 Ok(link.map(|link| on_idle(profile.remote(), link, octets)))

@@ -53,8 +53,8 @@ impl Exchange<'_, '_> {
         for _ in 0..TRIES {
             let selection = self.selection.as_ref();
             let found = connection(reference, profile, selection, timing, &mut self.attempts)?;
-            let shared = match found {
-                Ok(Some(shared)) => shared,
+            let (shared, connected) = match found {
+                Ok(Some(found)) => found,
                 Ok(None) => return Ok(None),
                 Err(exception) => return Ok(Some(Step::NextProfile(exception))),
             };
@@ -66,7 +66,12 @@ impl Exchange<'_, '_> {
             if response != Response::None {
                 crate::conn::step_aside();
             }
-            let timing_of_reply = timing.awaiting(self.policies);
+            // Connecting, or a query for the object, has taken some of the call's time.
+            let timing_of_call = match connected || self.again {
+                true => timing.resumed()?,
+                false => timing,
+            };
+            let timing_of_reply = timing_of_call.awaiting(self.policies);
             let forwarding = reference.is_forwarding();
             let answer = shared.call(profile, draft, self.args, timing_of_reply, forwarding);
             let answer = answer.and_then(Option::transpose);
@@ -131,6 +136,9 @@ impl Exchange<'_, '_> {
     }
 }
 
+/// Connection that all calls share, and whether connecting has taken some of the call's time.
+pub(super) type Connected = (Arc<Multiplexed>, bool);
+
 /// Returns the connection that all calls share; `None` if there is none and this side opens none. The inner error means
 /// that the server cannot be reached at this address. The outer error ends the call, because at another address of the
 /// same server it could overtake unread requests.
@@ -140,7 +148,7 @@ pub(super) fn connection(
     selection: Option<&Selection>,
     timing: Timing,
     attempts: &mut Vec<Attempt>,
-) -> Result<Result<Option<Arc<Multiplexed>>, SystemException>, SystemException> {
+) -> Result<Result<Option<Connected>, SystemException>, SystemException> {
     match find(reference, profile, selection, timing, attempts) {
         Err(unread) if unread == raise::EARLIER_UNREAD => {
             Err(failure::record(unread, std::mem::take(attempts)))
@@ -155,7 +163,7 @@ fn find(
     selection: Option<&Selection>,
     timing: Timing,
     attempts: &mut Vec<Attempt>,
-) -> Result<Option<Arc<Multiplexed>>, SystemException> {
+) -> Result<Option<Connected>, SystemException> {
     let orb = reference.orb();
     let peer = profile.remote();
     let offers = orb.offers_bidirectional() && peer.may_call_back();
@@ -169,7 +177,7 @@ fn find(
             if let Some(open) = offered
                 && peer.shared.of(level).led.usable().is_none()
             {
-                return Ok(Some(open));
+                return Ok(Some((open, false)));
             }
             return Multiplexed::led(orb.shared(), profile, selection, timing, attempts).map(Some);
         }
@@ -185,7 +193,7 @@ fn find(
     }
     if let Some(open) = peer.shared.both_ways.usable() {
         // Calls of other levels use separate connections.
-        return Ok(open.takes(Level::of(selection)).then_some(open));
+        return Ok(open.takes(Level::of(selection)).then_some((open, false)));
     }
     if !offers {
         // The connection of the client that was called back is gone.
@@ -195,16 +203,16 @@ fn find(
     connection_to(orb, profile, selection, timing, attempts).map(Some)
 }
 
-/// Returns the connection to the server of a profile; opens it if necessary.
+/// Returns the connection to the server of a profile, and whether it had to be opened.
 fn connection_to(
     orb: &Orb,
     profile: &RouteProfile,
     selection: Option<&Selection>,
     timing: Timing,
     attempts: &mut Vec<Attempt>,
-) -> Result<Arc<Multiplexed>, SystemException> {
+) -> Result<Connected, SystemException> {
     let first = first_of(orb, &[profile], 1, selection, timing, attempts);
-    first.map(|found| found.over)
+    first.map(|found| (found.over, found.opened))
 }
 
 /// Returns the connection to the first of several profiles that has one open, or else to the first that answers.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use oxorb_object::CompletionStatus::Maybe;
 use oxorb_object::SystemExceptionKind::Timeout;
 
-use super::{ALL_SERVING, ALL_SHARING, with_options};
+use super::{ALL_SERVING, ALL_SHARING, with_options, with_sharing};
 use crate::policy::RelativeRoundtripTimeout;
 use crate::sim::simulation::network::{ConnectionFaults, Trouble, Weather};
 use crate::sim::simulation::pair::{
@@ -53,6 +53,31 @@ fn a_request_that_stalls_anywhere_holds_up_nobody_for_long() {
         let open = pair.server.orb.connection_statistics().open;
         assert!(open <= 2, "{open}");
     });
+}
+
+/// Connecting and writing share the time of the call.
+#[test]
+fn the_first_request_over_a_connection_has_the_time_that_connecting_left() {
+    for sharing in ALL_SHARING {
+        with_sharing(1, sharing, |pair| {
+            // Connecting takes four seconds, and the request exceeds what is on its way to the server at a time.
+            let stall =
+                ConnectionFaults { to_server: Trouble::Stall(0), ..ConnectionFaults::default() };
+            pair.net.set(|weather| {
+                weather.latency = secs(2);
+                weather.faults = VecDeque::from([stall]);
+            });
+            let hurried = pair.object.with(RelativeRoundtripTimeout(secs(6)));
+            let large = ServantWork::number(1).octets(1 << 20, 0);
+            let (told, took) = timed(|| run(&hurried, &large));
+            assert_eq!(failed(told).0, Timeout);
+            assert_about(took, secs(6));
+            let (told, took) = timed(|| run_async(&hurried, &large).wait());
+            assert_eq!(failed(told).0, Timeout);
+            assert_about(took, secs(6));
+            assert_eq!(pair.server.worker.ran(1), 0);
+        });
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ use std::time::Duration;
 use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef, Orb};
 use oxorb_deploy::Place;
+use oxorb_deploy::basic::Property;
 use oxorb_deploy::check::Lookup;
 use oxorb_deploy::plan::{Connection, Plan};
 use oxorb_deploy::rtcad::ServerResources;
@@ -65,6 +66,8 @@ struct State {
     /// Instances in the order of the plan.
     instances: Vec<Installed>,
     made: Vec<Made>,
+    /// Values of properties of the plan that the launch has set. They also apply to later plans of the process.
+    external: Vec<Property>,
 }
 
 impl Locality {
@@ -171,17 +174,18 @@ impl Locality {
     /// Changes the process to another plan. Removes instances that are missing from the new plan or that differ in
     /// implementation, attributes or policies, and installs new ones. Other instances are not affected. Returns the
     /// references to which other processes connect. Then call [`finish`](Self::finish) to make connections and activate
-    /// the new instances.
+    /// the new instances. Values of properties that a launch by the [object](Self::serve) has set remain set.
     ///
     /// # Errors
     /// The errors of [`prepare`](Self::prepare), before anything is removed. The errors of [`install`](Self::install);
     /// in this case the instances to be replaced have been removed, and the others continue to run.
     pub fn redeploy(
         &self,
-        plan: Plan,
+        mut plan: Plan,
         resources: Option<ServerResources>,
     ) -> Result<Vec<Provided>, LaunchError> {
         let _operation = self.operation.lock();
+        servant::add_external(&mut plan, &self.state.lock().external);
         let (resources, recipes) = self.check(&plan, resources)?;
         let stays = |one: &Installed| {
             let recipe = recipes.get(one.name());

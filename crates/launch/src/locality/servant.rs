@@ -146,7 +146,7 @@ impl deployment::ApplicationManager for LocalityServant {
             })?;
             properties.push(Property::of(&property.name, value));
         }
-        self.locality.set_external(&properties);
+        self.locality.set_external(properties);
         let provided = self.locality.install().map_err(StartError::from)?;
         Ok((self.own(), connections(provided)))
     }
@@ -210,20 +210,26 @@ impl Locality {
         state.plan.connection.iter().any(|one| one.name == name)
     }
 
-    /// Adds the values of properties of the plan to the attributes to which the properties are mapped.
-    fn set_external(&self, properties: &[Property]) {
+    /// Sets the values of properties of the plan, also for later redeployments, and adds them to the attributes to which
+    /// the properties are mapped.
+    fn set_external(&self, properties: Vec<Property>) {
         let mut state = self.state.lock();
-        let plan = &mut state.plan;
-        for mapping in plan.external_property.clone() {
-            let mut given = properties.iter().rev();
-            let Some(given) = given.find(|one| one.name == mapping.external_name) else {
-                continue;
-            };
-            for to in &mapping.delegates_to {
-                if let Some(at) = plan.instance_at(&to.instance) {
-                    let property = Property::of(&to.property_name, given.value.clone());
-                    plan.instance[at].config_property.push(property);
-                }
+        add_external(&mut state.plan, &properties);
+        state.external = properties;
+    }
+}
+
+/// Adds the values of properties of a plan to the attributes to which the plan maps them.
+pub(super) fn add_external(plan: &mut Plan, properties: &[Property]) {
+    for mapping in plan.external_property.clone() {
+        let mut given = properties.iter().rev();
+        let Some(given) = given.find(|one| one.name == mapping.external_name) else {
+            continue;
+        };
+        for to in &mapping.delegates_to {
+            if let Some(at) = plan.instance_at(&to.instance) {
+                let property = Property::of(&to.property_name, given.value.clone());
+                plan.instance[at].config_property.push(property);
             }
         }
     }

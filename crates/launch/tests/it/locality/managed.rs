@@ -103,6 +103,43 @@ fn two_processes_are_connected_by_their_manager() {
 }
 
 #[test]
+fn values_that_a_launch_sets_survive_a_redeployment() {
+    let managed = Managed::new("main");
+    let mut plan = to_wire(&part_of(COCKPIT, "main")).unwrap();
+    let gps = plan.instance.iter().position(|one| one.name == "gps").unwrap();
+    plan.external_property.push(PlanPropertyMapping {
+        external_name: "shift".to_owned(),
+        delegates_to: vec![PlanSubcomponentPropertyReference {
+            property_name: "offset".to_owned(),
+            instance_ref: u32::try_from(gps).unwrap(),
+        }],
+        ..PlanPropertyMapping::default()
+    });
+    managed.locality.prepare_plan(&plan, None).unwrap();
+    let shift = Property { name: "shift".to_owned(), value: oxorb::Any::new(1.5_f64) };
+    managed.locality.start_launch(&[shift]).unwrap();
+    managed.locality.finish_launch(&[], true).unwrap();
+    managed.scene.push(1);
+    assert_eq!(managed.scene.parts.log.take().last().unwrap(), "update 1 50");
+    // The plan is the same, so no instance is replaced.
+    managed.locality.redeploy(&plan).unwrap();
+    managed.locality.finish_launch(&[], true).unwrap();
+    assert!(managed.scene.parts.log.take().is_empty());
+    // An instance that is installed again gets the value again.
+    let mut without = plan.clone();
+    without.instance.remove(gps);
+    without.connection.clear();
+    without.external_property.clear();
+    for plan in [&without, &plan] {
+        managed.locality.redeploy(plan).unwrap();
+        managed.locality.finish_launch(&[], true).unwrap();
+    }
+    managed.scene.parts.log.take();
+    managed.scene.push(2);
+    assert_eq!(managed.scene.parts.log.take().last().unwrap(), "update 2 50");
+}
+
+#[test]
 fn files_for_references_are_refused_under_managers() {
     let managed = Managed::new("main");
     let plan = to_wire(&part_of(COCKPIT, "main")).unwrap();

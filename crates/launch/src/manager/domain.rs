@@ -1,6 +1,6 @@
 //! A plan on all its nodes, with operations that launch, connect, start and end it on all nodes together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -52,6 +52,9 @@ pub(super) struct State {
     pub(super) failed: Option<Trouble>,
     /// Property values passed to the launch.
     config: Vec<d::Property>,
+    /// References of objects outside the plan, passed to the launch. They are used again after each restart and
+    /// redeployment.
+    given: Vec<Connection>,
     /// Whether restarted processes still have to be connected and started.
     pub(super) is_unfinished: bool,
     pub(super) unfinished_because: Option<String>,
@@ -120,6 +123,7 @@ impl Domain {
                 step: Instant::now(),
                 failed: None,
                 config: Vec::new(),
+                given: Vec::new(),
                 is_unfinished: false,
                 unfinished_because: None,
             }),
@@ -296,7 +300,9 @@ impl Domain {
         {
             let pass = self.pass()?;
             self.move_from(Phase::Installed)?;
-            if let Err(trouble) = self.connect(given) {
+            let outside = self.outside(given);
+            self.state.lock().given = outside;
+            if let Err(trouble) = self.connect() {
                 drop(pass);
                 return Err(self.undone(trouble));
             }
@@ -317,10 +323,28 @@ impl Domain {
         Ok(())
     }
 
+    /// Returns connections without the references that the plan itself provides. Clients may pass on what the launch has
+    /// returned, but these references end with their processes.
+    fn outside(&self, given: &[Connection]) -> Vec<Connection> {
+        let nodes = self.nodes();
+        let provided = nodes.iter().flat_map(|(_, node)| &node.provided);
+        let own: HashSet<String> = provided
+            .flat_map(|one| one.endpoint.iter().flatten())
+            .map(|end| end.to_ior())
+            .collect();
+        let mut outside = given.to_vec();
+        for one in &mut outside {
+            one.endpoint.retain(|end| end.as_ref().is_some_and(|end| !own.contains(&end.to_ior())));
+        }
+        outside.retain(|one| !one.endpoint.is_empty());
+        outside
+    }
+
     /// Creates the missing connections on all nodes.
-    pub(super) fn connect(&self, given: &[Connection]) -> Result<(), Trouble> {
+    pub(super) fn connect(&self) -> Result<(), Trouble> {
         let nodes = self.live();
-        let all = &nodes;
+        let given = self.state.lock().given.clone();
+        let (all, given) = (&nodes, &given);
         let made = together((0..all.len()).collect(), |at: usize| {
             let (name, node) = &all[at];
             let Some(application) = &node.application else {

@@ -169,7 +169,7 @@ impl Domain {
             other.is_none_or(|other| !same_ends(one, other))
         });
         self.disconnect(&moved.map(|one| one.name.clone()).collect());
-        self.connect(&[])?;
+        self.connect()?;
         self.run()
     }
 

@@ -302,7 +302,7 @@ impl Domain {
 
     /// Connects and activates restarted processes. If a step fails, the next check tries again.
     fn finish_restarts(&self) {
-        let connected = self.connect(&[]);
+        let connected = self.connect();
         let done = connected.and(self.run());
         let mut told = Vec::new();
         {

@@ -4,8 +4,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use oxorb::Interface as _;
+use oxorb::deployment::idl::deployment::Connection;
 use oxorb::deployment::idl::ox_deployment::ProcessState;
-use oxorb::deployment::{ExecutionSettings, NodeEvent, RestartPolicy};
+use oxorb::deployment::wire::to_wire;
+use oxorb::deployment::{ExecutionSettings, Launched, NodeEvent, RestartPolicy};
+use oxorb_deploy::plan::ExternalEndpoint;
+use oxorb_deployment_tests::CounterRef;
 
 use crate::managers::scene::*;
 
@@ -60,6 +65,42 @@ fn a_user_that_was_killed_is_connected_again() {
     let after =
         scene.wait(&launched, |status| all_run(status) && process(status, "far").restarts == 1);
     assert_eq!(read_at(&after, "far").unwrap(), 2, "the counter went on");
+}
+
+#[test]
+fn an_object_outside_the_plan_is_connected_again() {
+    let scene = Scene::with(&["n"], &node_settings(), policy(3));
+    let counts = scene.plans.launch(&plan("counts", &[counter("c", "n")], &[])).unwrap();
+    let status = counts.manager.status().unwrap();
+    let component: CounterRef = instance(&status, "c").unchecked_narrow();
+    let output = component.provide_output().unwrap().unwrap();
+    // A plan whose receptacle is a port of the whole plan, to which the client of the launch gives the reference.
+    let mut user = plan("user", &[reader("r", "n"), counter("beside", "n")], &[("r", "beside")]);
+    let connection = &mut user.connection[0];
+    connection.internal_endpoint.retain(|end| !end.provides());
+    connection.external_endpoint =
+        vec![ExternalEndpoint { port_name: "source".to_owned(), ..ExternalEndpoint::default() }];
+    let execution = scene.execution.as_ref().unwrap().reference();
+    let manager = execution.prepare_plan(&to_wire(&user).unwrap(), None).unwrap().unwrap();
+    let (application, mut connections) = manager.start_launch(&[]).unwrap();
+    let name = user.connection[0].name.clone();
+    connections.push(Connection { name, endpoint: vec![Some(output.unchecked_narrow())] });
+    application.unwrap().finish_launch(&connections, true).unwrap();
+    let launched = Launched { name: "user".to_owned(), manager: manager.unchecked_narrow() };
+    let before = launched.manager.status().unwrap();
+    assert_eq!(read_at(&before, "r").unwrap(), 1);
+    kill(process(&before, "r").pid);
+    let after = scene
+        .wait(&launched, |status| process(status, "r").restarts == 1 && runs(process(status, "r")));
+    assert_eq!(read_at(&after, "r").unwrap(), 2);
+    // A redeployment does not end the connection.
+    user.instance.retain(|one| one.name != "beside");
+    for constraint in &mut user.locality_constraint {
+        constraint.constrained_instance.truncate(1);
+    }
+    scene.plans.redeploy(&user).unwrap();
+    let after = launched.manager.status().unwrap();
+    assert_eq!(read_at(&after, "r").unwrap(), 3);
 }
 
 #[test]

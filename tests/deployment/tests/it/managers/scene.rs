@@ -177,16 +177,21 @@ pub(crate) fn process<'s>(status: &'s [ProcessStatus], name: &str) -> &'s Proces
     found.unwrap_or_else(|| panic!("no process {name}: {status:#?}"))
 }
 
+/// Returns the reference of an instance in the status.
+#[track_caller]
+pub(crate) fn instance<'s>(status: &'s [ProcessStatus], name: &str) -> &'s ObjectRef {
+    let instance = status.iter().flat_map(|process| &process.instances);
+    let mut instance = instance.filter(|one| one.name == name);
+    instance
+        .next()
+        .and_then(|one| one.reference.as_ref())
+        .expect("an instance that is there has a reference")
+}
+
 /// Calls a reader by its reference in the status.
 #[track_caller]
 pub(crate) fn read_at(status: &[ProcessStatus], name: &str) -> oxorb::Result<u32> {
-    let instance = status.iter().flat_map(|process| &process.instances);
-    let mut instance = instance.filter(|one| one.name == name);
-    let reference: &ObjectRef = instance
-        .next()
-        .and_then(|one| one.reference.as_ref())
-        .expect("an instance that is there has a reference");
-    let reader: ReaderRef = reference.unchecked_narrow();
+    let reader: ReaderRef = instance(status, name).unchecked_narrow();
     reader.provide_dial()?.expect("a facet is never nil").read()
 }
 

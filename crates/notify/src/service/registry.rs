@@ -48,7 +48,13 @@ impl Service {
         };
         let row = Any::new(own(Some(callback.reference())));
         let written = keeper.put(Kind::Callback as u8, id, &row);
-        written.inspect_err(|_| drop(self.registry.lock().by_id.remove(&id)))?;
+        written.inspect_err(|exception| {
+            self.registry.lock().by_id.remove(&id);
+            // The callback may still be written, and would be called after a restart.
+            if exception.completed == oxorb::CompletionStatus::Maybe {
+                keeper.remove(Kind::Callback as u8, id);
+            }
+        })?;
         Ok(id)
     }
 

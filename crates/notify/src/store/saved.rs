@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb::{Any, SystemException};
+use oxorb::{Any, CompletionStatus, SystemException};
 use oxorb_sys::sync::Mutex;
 
 use super::Keeper;
@@ -37,7 +37,12 @@ impl Saved {
         match (*place, keeps) {
             (Where::Nowhere, _) | (Where::Memory, false) => Ok(false),
             (before, true) => {
-                keeper.put(kind, id, &row()?)?;
+                keeper.put(kind, id, &row()?).inspect_err(|exception| {
+                    // The row may still be written, and would bring back an object that was not created.
+                    if before == Where::Memory && exception.completed == CompletionStatus::Maybe {
+                        keeper.remove(kind, id);
+                    }
+                })?;
                 *place = Where::Disk;
                 Ok(before == Where::Memory)
             }

@@ -43,6 +43,9 @@ pub enum Refusal {
     /// The state could not be written, and nothing was changed: PERSIST_STORE.
     #[error("nothing was changed: {0}")]
     NotWritten(String),
+    /// The state was written, or may have been, but may not survive a failure of the computer: PERSIST_STORE.
+    #[error("the change may have been made: {0}")]
+    Unsure(String),
 }
 
 impl Refusal {
@@ -59,6 +62,10 @@ impl Refusal {
             Refusal::NotWritten(_) => {
                 SystemException::persist_store(minor::persist_store::NOT_WRITTEN, no)
             }
+            Refusal::Unsure(_) => SystemException::persist_store(
+                minor::persist_store::NOT_SYNCED,
+                CompletionStatus::Maybe,
+            ),
             Refusal::TooMany { .. } | Refusal::Scheduling(Error::Full(_)) => {
                 SystemException::imp_limit(minor::imp_limit::SCHEDULED, no)
             }

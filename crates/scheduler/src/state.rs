@@ -20,7 +20,7 @@ use oxorb_sched::{Burst, Repository};
 use oxorb_store::{CACHE, Database};
 use redb::{ReadableDatabase as _, ReadableTable as _, TableDefinition};
 
-use crate::Error;
+use crate::{Error, Refusal};
 
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
 const INFOS: TableDefinition<'_, i32, Row> = TableDefinition::new("infos");
@@ -88,7 +88,10 @@ impl State {
 
     /// Writes the service's changes to the file; they are on disk when this returns. If they cannot
     /// be written, the service is restored from the file.
-    pub(crate) fn save(&mut self, service: &mut Service) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// [`Refusal::NotWritten`] or, if the file was written but may not be on disk, [`Refusal::Unsure`].
+    pub(crate) fn save(&mut self, service: &mut Service) -> Result<(), Refusal> {
         let infos = service.repository().infos();
         let scheduled = plan(service);
         let changed: Vec<&RtInfo> = infos
@@ -101,7 +104,10 @@ impl State {
         if changed.is_empty() && gone.is_empty() && scheduled == self.scheduled {
             return Ok(());
         }
-        let written = self.database.write(|open| write(open, &changed, gone, scheduled.as_ref()));
+        let mut is_committing = false;
+        let written = self
+            .database
+            .write(|open| write(open, &changed, gone, scheduled.as_ref(), &mut is_committing));
         match written {
             Ok(()) => {
                 let changed: Vec<RtInfo> = changed.into_iter().cloned().collect();
@@ -119,12 +125,22 @@ impl State {
             Err(error) => {
                 let why = failed(&self.path, error).to_string();
                 // Read the file again, because the error may have occurred after a successful write.
-                if let Ok((_, infos, scheduled)) = self.database.read(read) {
-                    (self.infos, self.scheduled) = (infos, scheduled);
-                }
+                let is_made = match self.database.read(read) {
+                    Ok((_, found, found_plan)) => {
+                        let is_made = found.len() == infos.len()
+                            && found.iter().zip(infos).all(|(one, other)| same(one, other))
+                            && found_plan == scheduled;
+                        (self.infos, self.scheduled) = (found, found_plan);
+                        is_made
+                    }
+                    Err(_) => is_committing,
+                };
                 // Restoring cannot fail, because the contents were valid when they were written.
                 let _ = self.restore(service);
-                Err(why)
+                Err(match is_made {
+                    true => Refusal::Unsure(why),
+                    false => Refusal::NotWritten(why),
+                })
             }
         }
     }
@@ -183,6 +199,7 @@ fn write(
     changed: &[&RtInfo],
     gone: &[RtInfo],
     scheduled: Option<&Plan>,
+    is_committing: &mut bool,
 ) -> Result<(), redb::Error> {
     let change = database.begin_write()?;
     {
@@ -205,7 +222,8 @@ fn write(
             plans.insert(name.as_str(), *range)?;
         }
     }
-    // With the default, `Durability::Immediate`, a commit calls `fsync`.
+    // With the default, `Durability::Immediate`, a commit calls `fsync`. If that fails, the file may be written.
+    *is_committing = true;
     Ok(change.commit()?)
 }
 
@@ -332,4 +350,38 @@ fn info(
 
 fn failed(path: &Path, why: impl ToString) -> Error {
     Error::State { path: path.to_owned(), why: why.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use oxorb_sched::{DispatchModel, Strategy};
+    use oxorb_store::TestStorage;
+
+    use super::*;
+
+    fn service() -> Service {
+        Service::configuration(Box::new(Strategy::RMS), Box::new(DispatchModel::Band))
+    }
+
+    #[test]
+    fn a_change_whose_fsync_fails_may_have_happened() {
+        let storage = TestStorage::default();
+        let open = || Database::with_storage(&storage, 1 << 20).unwrap();
+        let database = open();
+        database.write(prepare).unwrap();
+        let path = PathBuf::from("state");
+        let mut state = State { path, database, infos: Vec::new(), scheduled: None };
+        let mut service = service();
+        service.create("first").unwrap();
+        state.save(&mut service).unwrap();
+        service.create("second").unwrap();
+        storage.fail(1);
+        let unsure = state.save(&mut service).unwrap_err();
+        assert!(matches!(&unsure, Refusal::Unsure(why) if why.contains("disk")), "{unsure}");
+        assert!(service.lookup("second").is_ok(), "the service has what the file has");
+        drop(state);
+        let (_, infos, _) = open().read(read).unwrap();
+        let names: Vec<&str> = infos.iter().map(|info| &*info.entry_point).collect();
+        assert_eq!(names, ["first", "second"], "the storage has the change");
+    }
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use redb::backends::InMemoryBackend;
 
+use crate::storage::TestStorage;
 use crate::{close, file, guarded};
 
 /// Length of the pause after each reopening, as a multiple of the time that the reopening took.
@@ -21,16 +22,19 @@ const PAUSE_FACTOR: u32 = 4;
 
 /// Database that remains usable after I/O errors. Threads can share it.
 pub struct Database {
-    /// Path; `None` for a database in memory, which has no I/O errors.
+    /// Path; `None` for a database that is not in a file.
     path: Option<PathBuf>,
-    /// Size of the page cache, in octets.
-    cache: usize,
+    /// Function that opens the database again; `None` for a database in memory, which has no I/O errors, and for a
+    /// caller's storage.
+    again: Option<Box<Again>>,
     /// Whether the file must be reopened before the next access.
     broken: AtomicBool,
     /// Text of the last error.
     why: Mutex<String>,
     state: RwLock<State>,
 }
+
+type Again = dyn Fn() -> Result<redb::Database, redb::Error> + Send + Sync;
 
 struct State {
     /// Open database; `None` after a failed reopening.
@@ -73,7 +77,12 @@ impl Database {
     /// error is reported only after 100 ms, in case another process is replacing the file with a new database.
     pub fn open(path: &Path, cache: usize) -> Result<Database, redb::Error> {
         let open = guarded(|| file::open_or_create(path, cache))?;
-        Ok(Database::of(Some(path.to_owned()), cache, open))
+        let path = path.to_owned();
+        let again = {
+            let path = path.clone();
+            move || file::open(&path, cache)
+        };
+        Ok(Database::of(Some(path), Some(Box::new(again)), open))
     }
 
     /// Creates a database in memory, which is lost when it is dropped.
@@ -84,7 +93,7 @@ impl Database {
         let made = redb::Database::builder()
             .set_cache_size(cache)
             .create_with_backend(InMemoryBackend::new())?;
-        Ok(Database::of(None, cache, made))
+        Ok(Database::of(None, None, made))
     }
 
     /// Opens a database on the caller's storage, for tests that simulate a crash between two steps
@@ -96,17 +105,25 @@ impl Database {
         backend: impl redb::StorageBackend,
         cache: usize,
     ) -> Result<Database, redb::Error> {
-        let open = guarded(|| {
-            let mut builder = redb::Database::builder();
-            Ok(builder.set_cache_size(cache).create_with_backend(backend)?)
-        })?;
-        Ok(Database::of(None, cache, open))
+        let open = guarded(|| on(backend, cache))?;
+        Ok(Database::of(None, None, open))
     }
 
-    fn of(path: Option<PathBuf>, cache: usize, open: redb::Database) -> Database {
+    /// Opens a database on a storage for tests, which is reopened after an error.
+    ///
+    /// # Errors
+    /// Errors of the library.
+    pub fn with_storage(storage: &TestStorage, cache: usize) -> Result<Database, redb::Error> {
+        let storage = storage.clone();
+        let again = move || on(storage.clone(), cache);
+        let open = guarded(&again)?;
+        Ok(Database::of(None, Some(Box::new(again)), open))
+    }
+
+    fn of(path: Option<PathBuf>, again: Option<Box<Again>>, open: redb::Database) -> Database {
         Database {
             path,
-            cache,
+            again,
             broken: AtomicBool::new(false),
             why: Mutex::default(),
             state: RwLock::new(State { open: Some(open), pause_ends: None }),
@@ -172,7 +189,7 @@ impl Database {
         if matches!(error, Corrupted(_) | Io(_)) {
             self.remember(error);
         }
-        if self.path.is_some()
+        if self.again.is_some()
             && matches!(error, Corrupted(_) | DatabaseClosed | Io(_) | LockPoisoned(_) | PreviousIo)
         {
             self.broken.store(true, Ordering::Release);
@@ -194,7 +211,7 @@ impl Database {
 
     fn reopen(&self) -> Result<(), redb::Error> {
         let mut state = self.lock();
-        let Some(path) = self.path.as_deref() else {
+        let Some(again) = self.again.as_deref() else {
             return Ok(());
         };
         if !self.broken.load(Ordering::Acquire) {
@@ -207,7 +224,7 @@ impl Database {
         if let Some(open) = state.open.take() {
             close(open);
         }
-        let opened = guarded(|| file::open(path, self.cache));
+        let opened = guarded(again);
         state.pause_ends = Instant::now().checked_add(PAUSE_FACTOR * start.elapsed());
         match opened {
             Ok(open) => {
@@ -225,6 +242,12 @@ impl Database {
     fn lock(&self) -> RwLockWriteGuard<'_, State> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Opens or creates a database on a storage.
+fn on(backend: impl redb::StorageBackend, cache: usize) -> Result<redb::Database, redb::Error> {
+    let mut builder = redb::Database::builder();
+    Ok(builder.set_cache_size(cache).create_with_backend(backend)?)
 }
 
 impl State {

@@ -17,11 +17,13 @@
 
 mod database;
 mod file;
+mod storage;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub use database::{Access, Database};
 pub use file::check_not_empty;
+pub use storage::TestStorage;
 
 /// Default size of a database's page cache, in octets.
 pub const CACHE: usize = 64 << 20;

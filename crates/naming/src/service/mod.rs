@@ -228,8 +228,9 @@ impl Service {
         let patience = self.limits.write_timeout;
         let done = self.store.change(change, &self.limits, patience);
         done.map_err(|unwritten| {
-            if let Unwritten::Failed(error) = &unwritten {
-                self.store.note(Arc::clone(error));
+            // The writing thread has informed the database of the error.
+            if let Unwritten::Failed(error) | Unwritten::Unsure(error) = &unwritten {
+                self.store.remember(Arc::clone(error));
             }
             unwritten.exception()
         })

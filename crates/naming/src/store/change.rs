@@ -1,6 +1,8 @@
 //! Changes of the store, and reasons to refuse them.
 
-use redb::{ReadableTable as _, ReadableTableMetadata as _, Table, WriteTransaction};
+use redb::{
+    ReadTransaction, ReadableTable as _, ReadableTableMetadata as _, Table, WriteTransaction,
+};
 
 use super::{BINDINGS, Bound, CONTEXTS, ContextId, Key, META, Row};
 use crate::Limits;
@@ -26,6 +28,30 @@ pub(crate) enum Change {
         name: NameComponent,
     },
     Destroy(ContextId),
+}
+
+impl Change {
+    /// Reports whether a file looks as if this change had been the last one. `made` is the context that it created.
+    pub(super) fn is_visible(
+        &self,
+        read: &ReadTransaction,
+        made: ContextId,
+    ) -> Result<bool, redb::Error> {
+        let contexts = read.open_table(CONTEXTS)?;
+        let bindings = read.open_table(BINDINGS)?;
+        let bound = |context: &ContextId, name: &NameComponent| {
+            let row = bindings.get(key(*context, name))?;
+            Ok::<_, redb::Error>(row.map(|row| Bound::from_row(row.value())))
+        };
+        Ok(match self {
+            Change::Bind { context, name, bound: to, .. } => {
+                bound(context, name)?.as_ref() == Some(to)
+            }
+            Change::Unbind { context, name } => bound(context, name)?.is_none(),
+            Change::NewContext | Change::BindNewContext { .. } => contexts.get(made.0)?.is_some(),
+            Change::Destroy(context) => contexts.get(context.0)?.is_none(),
+        })
+    }
 }
 
 /// Mode of a binding: whether it may replace an existing one.

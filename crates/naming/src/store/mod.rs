@@ -209,9 +209,14 @@ impl Store {
         writer.change(change, limits, patience)
     }
 
-    /// Records an error for [`take_failure`](Self::take_failure).
+    /// Informs the database of an error of a [snapshot](Self::snapshot), and records the error.
     pub(crate) fn note(&self, error: Arc<redb::Error>) {
         self.database.note(&error);
+        self.remember(error);
+    }
+
+    /// Records an error for [`take_failure`](Self::take_failure).
+    pub(crate) fn remember(&self, error: Arc<redb::Error>) {
         if let Ok(mut failure) = self.failure.lock() {
             *failure = Some(error);
         }

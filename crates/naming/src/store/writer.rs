@@ -8,6 +8,7 @@ use std::time::Duration;
 use oxorb::rt::ThreadPurpose;
 use oxorb::{CompletionStatus, Orb, SystemException, minor};
 use oxorb_store::Database;
+use redb::ReadableDatabase as _;
 
 use super::ContextId;
 use super::change::{Change, Refusal, Tables};
@@ -30,6 +31,8 @@ pub(crate) enum Unwritten {
     Ended(CompletionStatus),
     /// The database failed, and nothing was changed.
     Failed(Arc<redb::Error>),
+    /// The database failed while it committed the change, which may be in the file.
+    Unsure(Arc<redb::Error>),
     /// The time limit has passed; the change may still happen.
     Late,
 }
@@ -47,6 +50,10 @@ impl Unwritten {
             Unwritten::Failed(_) => SystemException::persist_store(
                 minor::persist_store::NOT_WRITTEN,
                 CompletionStatus::No,
+            ),
+            Unwritten::Unsure(_) => SystemException::persist_store(
+                minor::persist_store::NOT_SYNCED,
+                CompletionStatus::Maybe,
             ),
             Unwritten::Late => {
                 SystemException::timeout(minor::timeout::WRITING, CompletionStatus::Maybe)
@@ -66,7 +73,15 @@ pub(super) struct Writer {
 struct Job {
     change: Change,
     limits: Arc<Limits>,
-    answer: SyncSender<Result<Verdict, Arc<redb::Error>>>,
+    answer: SyncSender<Result<Verdict, Failure>>,
+}
+
+/// Failure of the database.
+#[derive(Clone)]
+struct Failure {
+    error: Arc<redb::Error>,
+    /// Whether the changes may be in the file nevertheless.
+    is_unsure: bool,
 }
 
 impl Writer {
@@ -101,7 +116,8 @@ impl Writer {
         }
         match answered.recv_timeout(patience) {
             Ok(Ok(verdict)) => Ok(verdict),
-            Ok(Err(error)) => Err(Unwritten::Failed(error)),
+            Ok(Err(Failure { error, is_unsure: false })) => Err(Unwritten::Failed(error)),
+            Ok(Err(Failure { error, is_unsure: true })) => Err(Unwritten::Unsure(error)),
             Err(RecvTimeoutError::Timeout) => Err(Unwritten::Late),
             // The thread has ended, before or after it wrote the change.
             Err(RecvTimeoutError::Disconnected) => Err(Unwritten::Ended(CompletionStatus::Maybe)),
@@ -124,28 +140,34 @@ fn write(database: &Database, jobs: &Receiver<Job>) {
     while let Ok(first) = jobs.recv() {
         let mut batch = vec![first];
         batch.extend(jobs.try_iter().take(TOGETHER - 1));
-        match database.write(|open| commit(open, &batch)) {
-            Ok(verdicts) => {
+        let mut verdicts = Vec::with_capacity(batch.len());
+        match database.write(|open| commit(open, &batch, &mut verdicts)) {
+            Ok(()) => {
                 for (job, verdict) in batch.iter().zip(verdicts) {
                     // Sending fails if the caller's time limit has passed, and nothing is left to be done then.
                     let _ = job.answer.try_send(Ok(verdict));
                 }
             }
             Err(error) => {
-                let error = Arc::new(error);
+                let is_unsure = may_be_made(database, &batch, &verdicts);
+                let failure = Failure { error: Arc::new(error), is_unsure };
                 for job in &batch {
-                    let _ = job.answer.try_send(Err(Arc::clone(&error)));
+                    let _ = job.answer.try_send(Err(failure.clone()));
                 }
             }
         }
     }
 }
 
-/// Makes the changes in order. They are on disk when this returns `Ok`, otherwise none of them was
-/// made.
-fn commit(database: &redb::Database, batch: &[Job]) -> Result<Vec<Verdict>, redb::Error> {
+/// Makes the changes in order, and appends their verdicts. The changes are on disk when this returns `Ok`. Otherwise
+/// all or none of them were made, and none if verdicts are missing: an error of the commit itself may come after the
+/// file was written, for example if `fsync` fails.
+fn commit(
+    database: &redb::Database,
+    batch: &[Job],
+    verdicts: &mut Vec<Verdict>,
+) -> Result<(), redb::Error> {
     let write = database.begin_write()?;
-    let mut verdicts = Vec::with_capacity(batch.len());
     {
         let mut tables = Tables::open(&write)?;
         for job in batch {
@@ -158,13 +180,30 @@ fn commit(database: &redb::Database, batch: &[Job]) -> Result<Vec<Verdict>, redb
     } else {
         write.abort()?;
     }
-    Ok(verdicts)
+    Ok(())
+}
+
+/// Reports whether changes may have been made although their commit failed. Reads the file, which is reopened. Changes
+/// whose last one is not in the file were not made.
+fn may_be_made(database: &Database, batch: &[Job], verdicts: &[Verdict]) -> bool {
+    if verdicts.len() < batch.len() {
+        return false;
+    }
+    let made = batch.iter().zip(verdicts).rev();
+    let mut made = made.filter_map(|(job, verdict)| Some((&job.change, verdict.ok()?)));
+    let Some((last, context)) = made.next() else {
+        return false;
+    };
+    database.read(|open| last.is_visible(&open.begin_read()?, context)).unwrap_or(true)
 }
 
 #[cfg(test)]
 mod tests {
     use oxorb::SystemExceptionKind;
+    use oxorb_store::TestStorage;
+    use redb::ReadableTableMetadata as _;
 
+    use super::super::CONTEXTS;
     use super::*;
 
     /// Returns a writer without a thread, and the queue from which a thread would take the changes.
@@ -201,6 +240,46 @@ mod tests {
             let expected = (kind, minor::persist_store::WRITER_ENDED, CompletionStatus::Maybe);
             assert_eq!(facts(change(&writer)), expected);
         });
+    }
+
+    /// Makes two changes while `fsync` fails: `times` calls for the first one, and all for the second one. Returns the
+    /// exceptions.
+    fn changed_while_fsync_fails(times: u32) -> [SystemException; 2] {
+        let storage = TestStorage::default();
+        let open = || Database::with_storage(&storage, 1 << 20).unwrap();
+        let contexts = |database: &Database| {
+            let count = database.read(|open| Ok(open.begin_read()?.open_table(CONTEXTS)?.len()?));
+            count.unwrap()
+        };
+        let database = Arc::new(open());
+        database.write(super::super::prepare).unwrap();
+        let before = contexts(&database);
+        let orb = Orb::builder().build().unwrap();
+        let writer = Writer::start(&orb, database).unwrap();
+        storage.fail(times);
+        let first = change(&writer);
+        storage.fail(u32::MAX);
+        let second = change(&writer);
+        storage.fail(0);
+        drop(writer);
+        assert!(contexts(&open()) > before, "the storage has the first change");
+        orb.shutdown(true).unwrap();
+        [first, second]
+    }
+
+    #[test]
+    fn a_change_whose_fsync_fails_may_have_happened() {
+        let kind = SystemExceptionKind::PersistStore;
+        let unsure = (kind, minor::persist_store::NOT_SYNCED, CompletionStatus::Maybe);
+        // The file can be read again, and has the change.
+        let [first, _] = changed_while_fsync_fails(1);
+        assert_eq!(facts(first), unsure);
+        // The file cannot be opened again, so that it is not known whether it has the change. The next change fails
+        // before it begins.
+        let [first, second] = changed_while_fsync_fails(u32::MAX);
+        assert_eq!(facts(first), unsure);
+        let refused = (kind, minor::persist_store::NOT_WRITTEN, CompletionStatus::No);
+        assert_eq!(facts(second), refused);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use oxorb_sys::sync::Mutex;
 use redb::{ReadableDatabase as _, ReadableTable as _};
 
 use super::slip::Kept;
-use super::writer::Writer;
+use super::writer::{Unwritten, Writer};
 use super::{Change, EVENTS, META, OBJECTS, SLIPS, Store};
 use crate::problem::too_many;
 
@@ -330,9 +330,13 @@ impl Keeper {
         }
         match self.writer.now(changes, self.patience) {
             Some(Ok(())) => Ok(()),
-            Some(Err(_)) => Err(SystemException::persist_store(
+            Some(Err(Unwritten::Failed)) => Err(SystemException::persist_store(
                 minor::persist_store::NOT_WRITTEN,
                 CompletionStatus::No,
+            )),
+            Some(Err(Unwritten::Unsure)) => Err(SystemException::persist_store(
+                minor::persist_store::NOT_SYNCED,
+                CompletionStatus::Maybe,
             )),
             None => Err(SystemException::timeout(minor::timeout::WRITING, CompletionStatus::Maybe)),
         }

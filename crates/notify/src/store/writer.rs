@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use oxorb_store::Database;
 use oxorb_sys::sync::{Condvar, Mutex};
+use redb::{ReadTransaction, ReadableDatabase as _};
 
 use super::keeper::Reserved;
 use super::{EVENTS, META, OBJECTS, SLIPS};
@@ -38,8 +39,17 @@ pub(crate) enum Change {
     },
 }
 
-/// Result of a change. After an error nothing was changed.
-pub(crate) type Written = Result<(), Arc<redb::Error>>;
+/// Result of a change.
+pub(crate) type Written = Result<(), Unwritten>;
+
+/// Reason why a change may not be on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unwritten {
+    /// The database failed, and nothing was changed.
+    Failed,
+    /// The database failed while it committed the change, which may be in the file.
+    Unsure,
+}
 
 struct Job {
     changes: Vec<Change>,
@@ -93,16 +103,20 @@ impl Writer {
         loop {
             let ended = self.gather(&mut left);
             if !left.is_empty() {
-                match database.write(|open| commit(open, &left)) {
+                let mut is_committing = false;
+                match database.write(|open| commit(open, &left, &mut is_committing)) {
                     Ok(()) => left.drain(..).for_each(|job| job.answer(Ok(()))),
                     Err(error) => {
-                        let error = Arc::new(error);
-                        note(&error);
+                        note(&Arc::new(error));
+                        let unwritten = match is_committing && may_be_made(database, &left) {
+                            true => Unwritten::Unsure,
+                            false => Unwritten::Failed,
+                        };
                         let (awaited, rest) =
                             left.drain(..).partition(|job: &Job| job.answer.is_some());
                         left = rest;
                         let awaited: Vec<Job> = awaited;
-                        awaited.into_iter().for_each(|job| job.answer(Err(Arc::clone(&error))));
+                        awaited.into_iter().for_each(|job| job.answer(Err(unwritten)));
                     }
                 }
             }
@@ -138,8 +152,14 @@ impl Job {
     }
 }
 
-/// Makes the changes in order. If the result is `Ok`, they are on disk; otherwise none of them was made.
-fn commit(database: &redb::Database, jobs: &[Job]) -> Result<(), redb::Error> {
+/// Makes the changes in order. If the result is `Ok`, they are on disk. Otherwise all or none of them were made, and
+/// none if `is_committing` is not set: an error of the commit itself may come after the file was written, for example if
+/// `fsync` fails.
+fn commit(
+    database: &redb::Database,
+    jobs: &[Job],
+    is_committing: &mut bool,
+) -> Result<(), redb::Error> {
     let write = database.begin_write()?;
     {
         let mut objects = write.open_table(OBJECTS)?;
@@ -177,5 +197,89 @@ fn commit(database: &redb::Database, jobs: &[Job]) -> Result<(), redb::Error> {
         }
     }
     // With the default, `Durability::Immediate`, `commit` calls `fsync`.
+    *is_committing = true;
     Ok(write.commit()?)
+}
+
+/// Reports whether changes may have been made although their commit failed. Reads the file, which is reopened. Changes
+/// were not made if one of them is not in the file: an event, whose number is used once, or else the last one.
+fn may_be_made(database: &Database, jobs: &[Job]) -> bool {
+    let changes = || jobs.iter().rev().flat_map(|job| job.changes.iter().rev());
+    let event = changes().find(|change| matches!(change, Change::Event { .. }));
+    let last = || changes().find(|change| !matches!(change, Change::Release { .. }));
+    let Some(change) = event.or_else(last) else {
+        return false;
+    };
+    database.read(|open| change.is_visible(&open.begin_read()?)).unwrap_or(true)
+}
+
+impl Change {
+    /// Reports whether a file looks as if this change had been the last one.
+    fn is_visible(&self, read: &ReadTransaction) -> Result<bool, redb::Error> {
+        Ok(match self {
+            Change::Object(kind, id, octets) => {
+                let found = read.open_table(OBJECTS)?.get((*kind, *id))?;
+                found.is_some_and(|found| found.value() == octets.as_slice())
+            }
+            Change::NoObject(kind, id) => read.open_table(OBJECTS)?.get((*kind, *id))?.is_none(),
+            Change::Event { number, .. } => read.open_table(EVENTS)?.get(number)?.is_some(),
+            Change::NoSlip(proxy, number) => {
+                read.open_table(SLIPS)?.get((*proxy, *number))?.is_none()
+            }
+            Change::NoEvent(number) => read.open_table(EVENTS)?.get(number)?.is_none(),
+            Change::Meta(what, number) => {
+                let found = read.open_table(META)?.get(*what)?;
+                found.is_some_and(|found| found.value() == *number)
+            }
+            Change::Release { .. } => true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oxorb_store::TestStorage;
+
+    use super::*;
+
+    /// Makes two changes while `fsync` fails: `times` calls for the first one, and all for the second one. Returns the
+    /// answers.
+    fn changed_while_fsync_fails(times: u32) -> [Option<Written>; 2] {
+        let storage = TestStorage::default();
+        let open = || Database::with_storage(&storage, 1 << 20).unwrap();
+        let number = |database: &Database| {
+            let found = database.read(|open| {
+                let found = open.begin_read()?.open_table(META)?.get("last")?;
+                Ok(found.map(|found| found.value()))
+            });
+            found.unwrap()
+        };
+        let database = open();
+        database.write(super::super::prepare).unwrap();
+        assert_eq!(number(&database), None);
+        let writer = Writer::default();
+        let answers = std::thread::scope(|scope| {
+            scope.spawn(|| writer.run(&database, |_| ()));
+            let answers = [times, u32::MAX].map(|times| {
+                storage.fail(times);
+                writer.now(vec![Change::Meta("last", 77)], Duration::from_secs(60))
+            });
+            writer.end();
+            answers
+        });
+        storage.fail(0);
+        drop(database);
+        assert_eq!(number(&open()), Some(77), "the storage has the change");
+        answers
+    }
+
+    #[test]
+    fn a_change_whose_fsync_fails_may_have_happened() {
+        let unsure = Some(Err(Unwritten::Unsure));
+        // The file can be read again, and has the change.
+        assert_eq!(changed_while_fsync_fails(1)[0], unsure);
+        // The file cannot be opened again, so that it is not known whether it has the change. The next change fails
+        // before it begins.
+        assert_eq!(changed_while_fsync_fails(u32::MAX), [unsure, Some(Err(Unwritten::Failed))]);
+    }
 }

@@ -93,7 +93,7 @@ minors! {
         OXORB 1 NOT_WRITTEN: "the service could not write to its store; nothing was changed", "look at the service's log; check disk space and permissions";
         OXORB 2 NOT_READ: "the service could not read its store", "look at the service's log; check the disk";
         OXORB 3 WRITER_ENDED: "the thread that writes the naming service's store has ended, so the service can change nothing", "look for the panic message in the service's log, and restart the service";
-        OXORB 4 NOT_SYNCED: "the service made the change, but could not ensure that the change survives a failure of the computer", "look at the service's log; check the disk, and check whether the change exists";
+        OXORB 4 NOT_SYNCED: "the service made the change, or may have made it, but could not ensure that it survives a failure of the computer", "look at the service's log; check the disk, and check whether the change exists";
     }
     NoPermission no_permission {
         OXORB 1 ROOT_CONTEXT: "the root of the naming service cannot be destroyed", "destroy the contexts below it";

@@ -68,6 +68,11 @@ pub(super) fn run(args: &Args) -> Done {
     print_json(&json!({"apiVersion": "v1", "kind": "List", "items": items}))
 }
 
+/// Escapes a word of a command, in which Kubernetes replaces `$(NAME)` by the value of a variable.
+fn escaped(text: &str) -> String {
+    text.replace('$', "$$")
+}
+
 fn config(loaded: &Loaded) -> String {
     short(&format!("oxorb-{}", loaded.name))
 }
@@ -110,7 +115,7 @@ fn deployment(
     resources: Option<&Lookup<'_>>,
 ) -> Result<Value, Failed> {
     let file = |name: &str| format!("{FOLDER}/{name}");
-    let words = args.what.words(&file(PLAN), &file(RESOURCES), process)?;
+    let words = args.what.words(&file(PLAN), &file(RESOURCES), process, escaped)?;
     let mut container = json!({
         "name": short(&slug(&process.name)),
         "image": args.image,

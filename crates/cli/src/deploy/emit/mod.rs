@@ -161,8 +161,14 @@ impl What {
     }
 
     /// Returns the command line of a process that reads these files; `rt` is used only if there are real-time
-    /// resources.
-    fn words(&self, plan: &str, rt: &str, process: &Process) -> Result<Vec<String>, Failed> {
+    /// resources. `quote` protects names from the engine, which would replace parts of them.
+    fn words(
+        &self,
+        plan: &str,
+        rt: &str,
+        process: &Process,
+        quote: fn(&str) -> String,
+    ) -> Result<Vec<String>, Failed> {
         let (has_plan, has_rt) = (self.command.contains("{plan}"), self.command.contains("{rt}"));
         match &self.rt {
             None if has_rt => {
@@ -179,13 +185,14 @@ impl What {
             }
             _ => {}
         }
-        let fill = |word: &str| {
-            word.replace("{plan}", plan)
-                .replace("{rt}", rt)
-                .replace("{node}", &process.node)
-                .replace("{process}", &process.name)
-        };
-        let words: Vec<String> = self.command.split_whitespace().map(fill).collect();
+        let values = [
+            ("plan", quote(plan)),
+            ("rt", quote(rt)),
+            ("node", quote(&process.node)),
+            ("process", quote(&process.name)),
+        ];
+        let words = self.command.split_whitespace();
+        let words: Vec<String> = words.map(|word| filled(word, &values)).collect();
         match words.first() {
             Some(program) if program.starts_with('/') => Ok(words),
             _ => Err(because(format!(
@@ -253,6 +260,24 @@ impl Loaded {
     }
 }
 
+/// Replaces the names in braces of a word by their values, in which nothing is replaced.
+fn filled(word: &str, values: &[(&str, String)]) -> String {
+    let mut filled = String::new();
+    let mut rest = word;
+    while let Some((plain, behind)) = rest.split_once('{') {
+        filled.push_str(plain);
+        let mut found = values.iter().filter_map(|(name, value)| {
+            let behind = behind.strip_prefix(name)?.strip_prefix('}')?;
+            Some((value.as_str(), behind))
+        });
+        let (text, behind) = found.next().unwrap_or(("{", behind));
+        filled.push_str(text);
+        rest = behind;
+    }
+    filled.push_str(rest);
+    filled
+}
+
 /// Returns a name of 1 to 40 lower-case letters, digits and hyphens, valid for files, units and objects.
 pub(super) fn slug(name: &str) -> String {
     let mut out = String::new();
@@ -265,4 +290,23 @@ pub(super) fn slug(name: &str) -> String {
     }
     let out = out.trim_matches('-').to_owned();
     if out.is_empty() { "plan".to_owned() } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_replaced_in_a_value() {
+        let values = [("node", "{process}".to_owned()), ("process", "{node}$".to_owned())];
+        for (word, wanted) in [
+            ("--node={node}", "--node={process}"),
+            ("{process}{node}", "{node}${process}"),
+            ("{{node}}", "{{process}}"),
+            ("${HOME}/{other}{", "${HOME}/{other}{"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(filled(word, &values), wanted, "{word}");
+        }
+    }
 }

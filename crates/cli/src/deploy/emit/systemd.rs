@@ -1,6 +1,6 @@
 //! Systemd units.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -30,6 +30,7 @@ pub(crate) struct Args {
 /// Writes the units, and checks them with systemd if requested.
 pub(super) fn run(args: &Args) -> Done {
     let loaded = args.what.load()?;
+    check_nodes(&loaded)?;
     let absolute = |file: &Path| std::path::absolute(file).map(|file| file.display().to_string());
     let plan = absolute(&args.what.plan)?;
     let resources = args.what.rt.as_deref().map(absolute).transpose()?;
@@ -44,13 +45,31 @@ pub(super) fn run(args: &Args) -> Done {
             write(&folder.join(target(&loaded)), &target_unit(&loaded))?;
             folders.push(folder.clone());
         }
-        let words = args.what.words(&plan, &resources, process)?;
+        let words = args.what.words(&plan, &resources, process, str::to_owned)?;
         let unit = service(&loaded, process, lookup.as_ref(), &words, args.user.as_deref())?;
         let name = format!("oxorb-{}-{}.service", loaded.name, slug(&process.name));
         write(&folder.join(name), &unit)?;
     }
     for folder in &folders {
         print(format!("{}: {}\n", folder.display(), told(folder, args.verify)?))?;
+    }
+    Ok(())
+}
+
+/// Refuses two nodes whose units would be in the same folder, as each node would run the processes of both.
+fn check_nodes(loaded: &Loaded) -> Done {
+    let mut nodes: HashMap<String, &str> = HashMap::new();
+    for process in &loaded.processes {
+        let folder = slug(&process.node);
+        match nodes.get(&folder) {
+            Some(other) if *other != process.node => {
+                return Err(because(format!(
+                    "the units of the nodes {other:?} and {:?} would be in one folder, {folder}: rename a node",
+                    process.node
+                )));
+            }
+            _ => drop(nodes.insert(folder, &process.node)),
+        }
     }
     Ok(())
 }

@@ -160,6 +160,35 @@ fn manifests_of_kubernetes_fit_their_schema() {
     assert!(container.get("securityContext").is_none());
 }
 
+#[test]
+fn names_of_a_plan_are_no_text_for_the_engine() {
+    let folder = Folder::new("deploy-hostile-names");
+    let plan = |nodes: [&str; 2]| {
+        let names = ["$(HOME){node}", "b"];
+        let instances = names.iter().zip(nodes).map(|(name, node)| {
+            format!("[[instance]]\nname = {name:?}\nnode = {node:?}\nimplementation = \"I\"\n")
+        });
+        let instances: String = instances.collect();
+        let text = format!(
+            "label = \"names\"\n[[implementation]]\nname = \"I\"\n{instances}[[localityConstraint]]\n\
+             constraint = \"DifferentProcess\"\nconstrainedInstance = {names:?}\n"
+        );
+        folder.file("plan.toml", &text)
+    };
+    let file = plan(["{process}", "south"]);
+    let args: &[&str] = &["emit", "kubernetes", &file, "--image", "display:1"];
+    let list: Value = serde_json::from_str(&good(&[args, COMMAND].concat())).unwrap();
+    let words = &list["items"][1]["spec"]["template"]["spec"]["containers"][0]["command"];
+    let words: Vec<&str> = words.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(words.contains(&"{process}") && words.contains(&"$$(HOME){node}"), "{words:?}");
+    // The units of two nodes are never in one folder.
+    let out = folder.path("units");
+    let file = plan(["North 1", "north-1"]);
+    let told = refused(&[&["emit", "systemd", &file, "--out", &out], COMMAND].concat());
+    assert!(told.contains("in one folder, north-1: rename a node"), "{told}");
+    assert!(!std::path::Path::new(&out).exists());
+}
+
 /// Returns a plan with two processes whose names are equal when truncated.
 fn long_names(label: &str) -> String {
     let node = "a-node-with-a-name-that-is-rather-long-1";

@@ -327,8 +327,8 @@ impl<'p> Maker<'p> {
                 caller_job.importance = caller_job.importance.max(importance.unwrap_or(Level::Low));
                 caller_job.wcet = caller_job.wcet.saturating_add(work.wcet.0);
                 caller_job.deadline = caller_job.deadline.min(deadline);
-                caller_job.blocking =
-                    caller_job.blocking.max(work.blocking.map_or(0, |time| time.0));
+                let blocking = work.blocking.map_or(0, |time| time.0);
+                caller_job.blocking = caller_job.blocking.saturating_add(blocking);
                 caller
             }
             None => {

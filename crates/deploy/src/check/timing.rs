@@ -165,6 +165,8 @@ struct Segment {
     beside: Vec<usize>,
     /// Lowest priority of its parts.
     priority: Option<i16>,
+    /// Longest delay by less urgent jobs that hold resources.
+    blocking: Nanos,
 }
 
 impl Segment {
@@ -223,9 +225,17 @@ impl Segment {
                 && !is_part[other]
                 && !is_later[other]
         };
+        let beside: Vec<usize> = (0..all.len()).filter(is_beside).collect();
+        let is_other = |&other: &usize| {
+            shape.root[other] != shape.root[at]
+                && all[other].node == node
+                && all[other].priority >= priority
+        };
+        let others = (0..all.len()).filter(is_other).chain(beside.iter().copied());
         Segment {
             top,
-            beside: (0..all.len()).filter(is_beside).collect(),
+            blocking: blocking(&parts, others, all, shape),
+            beside,
             parts,
             elsewhere,
             priority,
@@ -357,9 +367,37 @@ fn competition(
     let work =
         sum(&segment.parts, |job| job.wcet).saturating_add(sum(&segment.beside, |job| job.wcet));
     let mut task = Task::periodic(&own.name, work.saturating_add(states[at].suspended), own.period);
-    task.blocking = sum(&segment.parts, |job| job.blocking);
+    task.blocking = segment.blocking;
     tasks.push(task);
     Some(TaskSet::fixed_priority(tasks))
+}
+
+/// Returns the longest time for which less urgent jobs that hold resources delay jobs that run one after the other.
+/// `others` are the other jobs of the node that are as urgent or more urgent.
+///
+/// Each job may wait for a resource that it needs. Another job that waits for a resource delays it, too, as the holder of
+/// the resource then runs at the urgency of that job. A less urgent job enters a section only while no job waits for the
+/// processor: before the first one begins, and during calls.
+fn blocking(
+    parts: &[usize],
+    others: impl Iterator<Item = usize>,
+    all: &[Job<'_>],
+    shape: &Shape,
+) -> Nanos {
+    let calls = |part: usize| -> u64 {
+        shape.children[part].iter().filter(|&&child| all[child].is_call).count() as u64
+    };
+    let times = |time: Nanos, calls: u64| time.saturating_mul(calls.saturating_add(1));
+    let own = parts.iter().map(|&part| times(all[part].blocking, calls(part)));
+    let own = own.fold(0, Nanos::saturating_add);
+    // Jobs of the same work need the same resources, whose holder delays the others once.
+    let mut by_work: HashMap<&str, Nanos> = HashMap::new();
+    for job in others.map(|other| &all[other]) {
+        let known = by_work.entry(&job.name).or_default();
+        *known = job.blocking.max(*known);
+    }
+    let others = by_work.into_values().fold(0, Nanos::saturating_add);
+    own.saturating_add(times(others, parts.iter().map(|&part| calls(part)).sum()))
 }
 
 fn report(jobs: &Jobs<'_>, states: &[State], verdicts: &[Option<(TaskSet, Verdict)>]) -> Timing {

@@ -485,6 +485,52 @@ pub(crate) fn plain(plan_text: &str, resources_text: &str) -> Report {
     })
 }
 
+/// Returns the response times in milliseconds of all works of a plan, whose instances have these priorities and works.
+fn responses(plan: &str, works: &[(&str, i16, &str)]) -> Vec<(String, u64)> {
+    let instance = |(name, priority, work): &(&str, i16, &str)| {
+        format!(
+            "[[instance]]\nname = {name:?}\npolicySet = \"p{priority}\"\nwork = [{{ {work} }}]\n"
+        )
+    };
+    let rest: String = works.iter().map(instance).collect();
+    let report = plain(plan, &declared(&[10, 20, 30], &rest));
+    let timing = report.timing.unwrap_or_else(|| panic!("{:?}", report.findings));
+    let last = |chain: oxorb_deploy::check::Chain| {
+        (chain.steps.last().unwrap().clone(), chain.response.unwrap() / 1_000_000)
+    };
+    timing.chains.into_iter().map(last).collect()
+}
+
+#[test]
+fn the_holder_of_a_resource_delays_all_work_below_the_priority_that_it_inherits() {
+    let plan = one_node(&["high".into(), "middle".into(), "low".into()], "");
+    let times = responses(
+        &plan,
+        &[
+            ("high", 30, "wcet = \"1 ms\", period = \"100 ms\", blocking = \"5 ms\""),
+            ("middle", 20, "wcet = \"2 ms\", period = \"100 ms\""),
+            ("low", 10, "wcet = \"6 ms\", period = \"100 ms\""),
+        ],
+    );
+    // The analysis does not know which work holds the resource, so that it counts the time for the lowest one, too.
+    let wanted = [("high", 6), ("middle", 8), ("low", 14)];
+    assert_eq!(times, wanted.map(|(name, time)| (name.to_owned(), time)));
+}
+
+#[test]
+fn work_may_be_blocked_again_after_each_call() {
+    let connection = "[[connection]]\nname = \"call\"\nSimplexReceptacle = \"high.uses\"\nFacet = \"server.has\"\n";
+    let root = "wcet = \"1 ms\", period = \"100 ms\", blocking = \"5 ms\", calls = [\"uses\"]";
+    let called = "port = \"has\", wcet = \"2 ms\", blocking = \"3 ms\"";
+    let plan = one_node(&["high".into(), "server".into()], connection);
+    // A call at the caller's priority is a part of the caller, which then needs the resources of both.
+    let times = responses(&plan, &[("high", 30, root), ("server", 30, called)]);
+    assert_eq!(times, [("high".to_owned(), 11)]);
+    // During a call at a lower priority, less urgent work may enter a section again.
+    let times = responses(&plan, &[("high", 30, root), ("server", 20, called)]);
+    assert_eq!(times[0], ("high".to_owned(), 1 + 2 + 2 * 5 + 3));
+}
+
 #[test]
 fn an_overrun_of_its_own_chain_delays_a_job() {
     let two = one_node(

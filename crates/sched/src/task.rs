@@ -41,7 +41,7 @@ pub struct Task {
     /// Longest delay of a release by the tasks in `after`. The analysis computes it if those tasks are in the same
     /// set.
     pub delay: Nanos,
-    /// Longest time for which a less urgent task holds a resource that this task needs.
+    /// Longest time for which less urgent tasks hold resources that this task or a more urgent one needs.
     pub blocking: Nanos,
     /// Time of the first release after the common start; `None` if unknown.
     pub offset: Option<Nanos>,

@@ -117,7 +117,7 @@ pub struct Constraints {
     pub deadline: Option<Nanos>,
     /// Longest delay of a release.
     pub jitter: Nanos,
-    /// Longest time for which a less urgent operation holds a resource that this operation needs.
+    /// Longest time for which less urgent operations hold resources that this operation or a more urgent one needs.
     pub blocking: Nanos,
     /// Time of the first release after the common start of all clocks; `None` if unknown.
     pub offset: Option<Nanos>,

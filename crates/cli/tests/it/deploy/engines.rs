@@ -184,7 +184,8 @@ fn names_of_a_plan_are_no_text_for_the_engine() {
     // The units of two nodes are never in one folder.
     let out = folder.path("units");
     let file = plan(["North 1", "north-1"]);
-    let told = refused(&[&["emit", "systemd", &file, "--out", &out], COMMAND].concat());
+    let args: &[&str] = &["emit", "systemd", &file, "--out", &out];
+    let told = refused(&[args, COMMAND].concat());
     assert!(told.contains("in one folder, north-1: rename a node"), "{told}");
     assert!(!std::path::Path::new(&out).exists());
 }

@@ -66,3 +66,43 @@ impl Saved {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use oxorb::Orb;
+    use oxorb_store::{Database, TestStorage};
+    use redb::{ReadableDatabase as _, ReadableTableMetadata as _};
+
+    use super::super::{OBJECTS, Store, prepare};
+    use super::*;
+
+    #[test]
+    fn an_object_that_was_not_created_leaves_no_row() {
+        let storage = TestStorage::default();
+        let open = || Database::with_storage(&storage, 1 << 20).unwrap();
+        let database = open();
+        let (number, _) = database.write(prepare).unwrap();
+        let store = Store { path: "saved".into(), database, number };
+        let orb = Orb::builder().build().unwrap();
+        let patience = Duration::from_secs(60);
+        let keeper = Keeper::start(&orb, store, 1 << 20, patience).unwrap();
+        keeper.contents(&orb).unwrap();
+        keeper.restored();
+        storage.fail(1);
+        let row = || Ok(Any::new(7_i32));
+        let failed = Saved::default().save(Some(&keeper), (1, 5), true, row).unwrap_err();
+        assert_eq!(failed.completed, CompletionStatus::Maybe, "the row was written");
+        // The store accepts no changes for a while after it was reopened.
+        let end = Instant::now() + patience;
+        while let Err(refused) = keeper.flush() {
+            assert!(Instant::now() < end, "{refused}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(keeper);
+        let rows = open().read(|open| Ok(open.begin_read()?.open_table(OBJECTS)?.len()?));
+        assert_eq!(rows.unwrap(), 0);
+        orb.shutdown(true).unwrap();
+    }
+}

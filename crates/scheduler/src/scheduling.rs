@@ -152,8 +152,8 @@ impl Scheduling {
     /// even if `work` returned an error.
     ///
     /// # Errors
-    /// [`Refusal::Busy`]; [`Refusal::NotWritten`], and nothing is changed then; [`Refusal::Unsure`], and the service may
-    /// be changed then; the error of `work`.
+    /// [`Refusal::Busy`]; [`Refusal::NotWritten`], and nothing is changed then; [`Refusal::Unsure`], and the service
+    /// may be changed then; the error of `work`.
     pub fn change<R>(
         &self,
         work: impl FnOnce(&mut Service) -> Result<R, oxorb_sched::Error>,

@@ -375,9 +375,9 @@ fn competition(
 /// Returns the longest time for which less urgent jobs that hold resources delay jobs that run one after the other.
 /// `others` are the other jobs of the node that are as urgent or more urgent.
 ///
-/// Each job may wait for a resource that it needs. Another job that waits for a resource delays it, too, as the holder of
-/// the resource then runs at the urgency of that job. A less urgent job enters a section only while no job waits for the
-/// processor: before the first one begins, and during calls.
+/// Each job may wait for a resource that it needs. Another job that waits for a resource delays it, too, as the holder
+/// of the resource then runs at the urgency of that job. A less urgent job enters a section only while no job waits for
+/// the processor: before the first one begins, and during calls.
 fn blocking(
     parts: &[usize],
     others: impl Iterator<Item = usize>,

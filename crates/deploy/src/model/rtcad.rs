@@ -297,7 +297,7 @@ described! {
         deadline: Option<Time> = "deadline",
         /// Longest delay of a release; only without a port.
         jitter: Option<Time> = "jitter",
-        /// Longest time for which less urgent work holds a resource that this work needs; of several resources, the sum.
+        /// Longest time for which less urgent work holds a resource that this work needs; of several, the sum.
         blocking: Option<Time> = "blocking",
         /// Sources to which the work pushes, once for each time that a source is listed. If empty: all sources, for the
         /// work of a sink or without a port. `none`: no source.

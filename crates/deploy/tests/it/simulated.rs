@@ -233,8 +233,8 @@ struct Thread {
 }
 
 /// Simulates chains with fixed priorities, and returns the longest time from the release of a chain to the end of each
-/// work. Steps of equal priority run in the order in which they were begun. The holder of a lock inherits the place of the
-/// most urgent step that waits for the lock.
+/// work. Steps of equal priority run in the order in which they were begun. The holder of a lock inherits the place of
+/// the most urgent step that waits for the lock.
 fn simulate(chains: &[Chain], numbers: &mut Numbers) -> HashMap<String, u64> {
     const END: u64 = 400;
     let mut next: Vec<u64> = chains.iter().map(|chain| numbers.below(chain.period)).collect();

@@ -210,8 +210,8 @@ impl Locality {
         state.plan.connection.iter().any(|one| one.name == name)
     }
 
-    /// Sets the values of properties of the plan, also for later redeployments, and adds them to the attributes to which
-    /// the properties are mapped.
+    /// Sets the values of properties of the plan, also for later redeployments, and adds them to the attributes to
+    /// which the properties are mapped.
     fn set_external(&self, properties: Vec<Property>) {
         let mut state = self.state.lock();
         add_external(&mut state.plan, &properties);

@@ -323,8 +323,8 @@ impl Domain {
         Ok(())
     }
 
-    /// Returns connections without the references that the plan itself provides. Clients may pass on what the launch has
-    /// returned, but these references end with their processes.
+    /// Returns connections without the references that the plan itself provides. Clients may pass on what the launch
+    /// has returned, but these references end with their processes.
     fn outside(&self, given: &[Connection]) -> Vec<Connection> {
         let nodes = self.nodes();
         let provided = nodes.iter().flat_map(|(_, node)| &node.provided);

@@ -153,8 +153,8 @@ impl Job {
 }
 
 /// Makes the changes in order. If the result is `Ok`, they are on disk. Otherwise all or none of them were made, and
-/// none if `is_committing` is not set: an error of the commit itself may come after the file was written, for example if
-/// `fsync` fails.
+/// none if `is_committing` is not set: an error of the commit itself may come after the file was written, for example
+/// if `fsync` fails.
 fn commit(
     database: &redb::Database,
     jobs: &[Job],

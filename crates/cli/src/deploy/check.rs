@@ -240,7 +240,12 @@ impl Told<'_> {
         );
         let _ = match (&self.report.timing, errors) {
             (_, 1..) => writeln!(out, "; {}", counted(errors, "error")),
-            (Some(_), 0) => writeln!(out, "; every critical deadline is proved"),
+            (Some(timing), 0) if timing.is_safe() => {
+                writeln!(out, "; every critical deadline is proved")
+            }
+            (Some(_), 0) => {
+                writeln!(out, "; not every critical deadline is proved, see the warnings")
+            }
             (None, 0) => {
                 writeln!(out, "; deadlines were not checked {FAINT}(--rt with work){FAINT:#}")
             }
@@ -299,10 +304,11 @@ fn table(timing: &Timing) -> String {
             share * 100.0
         );
         for chain in timing.chains.iter().filter(|chain| chain.node == *name) {
-            let (style, mark) = match (chain.meets(), chain.is_critical) {
-                (true, _) => (GOOD, "ok  "),
-                (false, true) => (BAD, "miss"),
-                (false, false) => (BAD, "late"),
+            let (style, mark) = match (chain.meets(), chain.fits(), chain.is_critical) {
+                (true, ..) => (GOOD, "ok  "),
+                (false, true, _) => (BAD, "open"),
+                (false, false, true) => (BAD, "miss"),
+                (false, false, false) => (BAD, "late"),
             };
             let priority = chain.priority.map_or("-".to_owned(), |priority| priority.to_string());
             let response =
@@ -330,5 +336,6 @@ fn chain_json(chain: &Chain) -> Value {
         "critical": chain.is_critical,
         "meets": chain.meets(),
         "because": chain.because,
+        "unproved": chain.unproved,
     })
 }

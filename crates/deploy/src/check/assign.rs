@@ -48,7 +48,7 @@ pub fn assign(plan: &Plan, resources: &ServerResources) -> Result<Assigned, Erro
         let resources = write(resources, ranks);
         let jobs = Jobs::of(plan, &resources).map_err(wrong)?;
         let timing = timing::analyse(&jobs);
-        let missed = timing.chains.iter().filter(|chain| !chain.meets());
+        let missed = timing.chains.iter().filter(|chain| !chain.fits());
         // A missed critical deadline costs more than all other missed deadlines together.
         let cost =
             missed.map(|chain| if chain.is_critical { timing.chains.len() + 1 } else { 1 }).sum();
@@ -180,7 +180,7 @@ fn raise(
         let written = write(resources, &ranks);
         let jobs = Jobs::of(plan, &written).map_err(|findings| Error { findings })?;
         let timing = timing::analyse(&jobs);
-        let late = timing.chains.iter().zip(&jobs.jobs).filter(|(chain, _)| !chain.meets());
+        let late = timing.chains.iter().zip(&jobs.jobs).filter(|(chain, _)| !chain.fits());
         let worst = late.max_by_key(|(chain, _)| {
             (chain.is_critical, chain.response.unwrap_or(Nanos::MAX) / chain.deadline.max(1))
         });

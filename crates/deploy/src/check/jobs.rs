@@ -46,6 +46,18 @@ pub(super) struct Job<'p> {
     pub(super) place: Place,
 }
 
+/// One execution of a work in each period of its chain.
+pub(super) struct Visit {
+    /// Index of the instance in the plan.
+    pub(super) instance: usize,
+    /// Job that the work is, or of which it is a part.
+    pub(super) job: usize,
+    /// Visit that triggers this one; `None`: released by time.
+    pub(super) from: Option<usize>,
+    /// Whether the thread of `from` waits for the end of this visit.
+    pub(super) is_awaited: bool,
+}
+
 /// Call or event that reaches a port once in each period of its chain.
 pub(super) struct Arrival<'p> {
     pub(super) port: End<'p>,
@@ -73,6 +85,8 @@ pub(super) struct Jobs<'p> {
     pub(super) ends: Vec<ThreadEnd>,
     /// Arrivals at all ports.
     pub(super) arrivals: Vec<Arrival<'p>>,
+    /// Executions of all works; the visit that triggers another one comes before it.
+    pub(super) visits: Vec<Visit>,
     pub(super) nodes: Vec<&'p str>,
     pub(super) findings: Vec<Finding>,
 }
@@ -98,6 +112,7 @@ struct Origin {
     parent: usize,
     is_call: bool,
     is_early: bool,
+    is_awaited: bool,
 }
 
 struct Maker<'p> {
@@ -116,6 +131,9 @@ struct Maker<'p> {
     jobs: Vec<Job<'p>>,
     ends: Vec<ThreadEnd>,
     arrivals: Vec<Arrival<'p>>,
+    visits: Vec<Visit>,
+    /// Visit whose ports are being followed.
+    visit: Option<usize>,
     /// Ports on the path from the root to the present job.
     path: Vec<End<'p>>,
     /// Latest job of the thread of control that pushes events to one consumer after the other.
@@ -154,6 +172,8 @@ impl<'p> Jobs<'p> {
             jobs: Vec::new(),
             ends: Vec::new(),
             arrivals: Vec::new(),
+            visits: Vec::new(),
+            visit: None,
             path: Vec::new(),
             last: None,
             calls: 0,
@@ -215,6 +235,7 @@ impl<'p> Jobs<'p> {
                 jobs: maker.jobs,
                 ends: maker.ends,
                 arrivals: maker.arrivals,
+                visits: maker.visits,
                 nodes: maker.nodes,
                 findings: maker.findings,
             }),
@@ -361,7 +382,12 @@ impl<'p> Maker<'p> {
                 this
             }
         };
+        let from = self.visit;
+        let is_awaited = origin.is_some_and(|origin| origin.is_awaited);
+        self.visits.push(Visit { instance: at, job: this, from, is_awaited });
+        self.visit = Some(self.visits.len() - 1);
         self.follow(at, work, this, part_of.is_some(), period);
+        self.visit = from;
         Some(this)
     }
 
@@ -490,8 +516,9 @@ impl<'p> Maker<'p> {
         let delay = said.filter(|_| crosses).map_or(0, |timing| timing.delay.0);
         self.path.push(to);
         let is_early = how == How::HandOver { is_part: true };
+        let is_awaited = !matches!(how, How::HandOver { .. });
         let make = |maker: &mut Self, parent: usize, is_call: bool, delay: Nanos| {
-            let origin = Some(Origin { from, parent, is_call, is_early });
+            let origin = Some(Origin { from, parent, is_call, is_early, is_awaited });
             maker.job(to.0, attachment, work, origin, period, delay)
         };
         let job = match how {

@@ -2,6 +2,7 @@
 
 mod assign;
 mod bursts;
+mod doubts;
 mod jobs;
 mod limited;
 mod lookup;
@@ -75,8 +76,9 @@ pub fn check(input: &Input<'_>) -> Report {
             match jobs::Jobs::of(input.plan, resources) {
                 Ok(jobs) => {
                     findings.extend(jobs.findings.iter().cloned());
-                    let found = timing::analyse(&jobs);
+                    let mut found = timing::analyse(&jobs);
                     findings.extend(found.findings());
+                    findings.extend(doubts::check(input.plan, resources, &jobs, &mut found));
                     findings.extend(bursts::check(input.plan, resources, &jobs, &found));
                     timing = Some(found);
                 }

@@ -41,6 +41,8 @@ pub struct Chain {
     pub is_critical: bool,
     /// Composition of the response time.
     pub because: String,
+    /// Assumption of the response time that nothing ensures, so that the deadline is not proved; `None`: there is none.
+    pub unproved: Option<String>,
     /// Position of the last work in the document of resources.
     pub place: Place,
 }
@@ -48,6 +50,12 @@ pub struct Chain {
 impl Chain {
     /// Reports whether the chain is proved to meet its deadline.
     pub fn meets(&self) -> bool {
+        self.fits() && self.unproved.is_none()
+    }
+
+    /// Reports whether the response time has a bound within the deadline, which may depend on an assumption
+    /// ([`Chain::unproved`]).
+    pub fn fits(&self) -> bool {
         self.response.is_some_and(|response| response <= self.deadline)
     }
 }
@@ -76,9 +84,9 @@ impl Timing {
         self.chains.iter().all(|chain| chain.meets() || !chain.is_critical)
     }
 
-    /// Returns a finding for each deadline that is not proved to be met.
+    /// Returns a finding for each deadline that may be missed.
     pub(super) fn findings(&self) -> Vec<Finding> {
-        let missed = self.chains.iter().filter(|chain| !chain.meets());
+        let missed = self.chains.iter().filter(|chain| !chain.fits());
         missed.map(Chain::finding).collect()
     }
 }
@@ -424,6 +432,7 @@ fn report(jobs: &Jobs<'_>, states: &[State], verdicts: &[Option<(TaskSet, Verdic
             is_critical: !marks_critical || job.level >= Level::High,
             because: because
                 .map_or(String::new(), |(set, verdict)| verdict.reasons(set).to_string()),
+            unproved: None,
             place: job.place,
         }
     });

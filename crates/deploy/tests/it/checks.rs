@@ -723,6 +723,20 @@ fn what_is_pushed_directly_follows_the_consumers_before_it() {
 }
 
 #[test]
+fn deadlines_that_depend_on_the_channel_of_an_executable_are_not_proved() {
+    let report = pushed("n", "events = \"channel\"");
+    let timing = report.timing.as_ref().unwrap();
+    assert!(timing.chains.iter().all(|chain| chain.fits() && !chain.meets()), "{timing:?}");
+    assert!(!timing.is_safe());
+    let warning = "warning: the bounds assume that the event channel of the executable pushes the events of rate to \
+        each consumer at once, in a thread of the consumer's priority, which nothing ensures: no deadline of this plan \
+        is proved; use events = \"direct\", or ";
+    assert!(told(&report).contains(warning), "{}", told(&report));
+    let direct = pushed("n", "events = \"direct\"");
+    assert!(direct.timing.unwrap().is_safe());
+}
+
+#[test]
 fn a_caller_waits_for_what_is_pushed_by_what_it_calls() {
     let names = ["user", "server", "logger"].map(str::to_owned);
     let plan = one_node(

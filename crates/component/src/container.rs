@@ -16,7 +16,7 @@ use crate::CcmException;
 use crate::assembly::{Assembly, ComposedOf};
 use crate::component::Component;
 use crate::home::{Home, ManagedBy};
-use crate::port::{EventCarrier, LimitedPort, PortRate};
+use crate::port::{EventCarrier, EventLanes, LimitedPort, PortRate};
 
 /// A session container: a POA with its components and homes, and their limits.
 ///
@@ -98,9 +98,17 @@ impl ContainerBuilder {
     }
 
     /// Sets the carrier of the events of the container's sources: an event channel, instead of the publishing threads.
-    /// `oxorb_event::ComponentEvents` is a carrier.
+    /// [`EventLanes`] and `oxorb_event::ComponentEvents` are carriers.
     pub fn events_by(mut self, carrier: Arc<dyn EventCarrier>) -> Self {
         self.carrier = Some(carrier);
+        self
+    }
+
+    /// Passes the events of the container's sources through a channel of the container, which has a lane for each
+    /// consumer: [`EventLanes`].
+    pub fn events_in_lanes(mut self) -> Self {
+        // Without an ORB, `create` fails.
+        self.carrier = self.parent.orb().map(|orb| Arc::new(EventLanes::new(&orb)) as _);
         self
     }
 

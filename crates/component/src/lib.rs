@@ -45,6 +45,7 @@ pub use idl::components::*;
 pub use keys::PrimaryKey;
 pub use life::{LifeCycle, LifeCycleError, Phase};
 pub use port::{
-    CarriedSource, Connected, Deliver, Emitter, EventCarrier, EventType, Facet, LimitedPort,
-    MultipleReceptacle, NotConnected, PortRate, Publisher, Pushed, Receptacle, Sink, Used,
+    CarriedSource, Connected, Deliver, Emitter, EventCarrier, EventLanes, EventType, Facet,
+    LimitedPort, MultipleReceptacle, NotConnected, PortRate, Publisher, Pushed, Receptacle, Sink,
+    Used,
 };

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use oxorb::components::{CarriedSource, Deliver, EventCarrier};
+use oxorb::rt::Priority;
 use oxorb::{Any, CompletionStatus, SystemException, minor};
 
 use crate::rtec_event_comm::{Event, PushConsumer};
@@ -15,7 +16,8 @@ use crate::{
 
 /// Carrier of the events of a container's sources through a channel. Each source is a supplier with its own source id,
 /// and each consumer of a port subscribes to events with the id of its source. The `any` of an event contains the value
-/// of the event type.
+/// of the event type. The priority that a consumer declares is not used: the plan of the channel and
+/// [`dispatch_by`](Self::dispatch_by) determine the threads.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -101,6 +103,7 @@ impl CarriedSource for Source {
     fn connect(
         &self,
         deliver: Deliver,
+        _: Option<Priority>,
     ) -> Result<Box<dyn Anything + Send + Sync>, SystemException> {
         let wanted = asks_for(&Filter::source(self.number));
         let consumer = Arc::new(Consumer(deliver));

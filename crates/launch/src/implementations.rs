@@ -89,9 +89,9 @@ impl Implementations {
         self.with(entry, Kind::Home, R::REPOSITORY_ID, Arc::new(install))
     }
 
-    /// Sets the event channel of the process, for instances with `events = "channel"` in their real-time resources.
+    /// Sets the carrier of the executable, for instances with `events = "executable"` in their real-time resources.
     /// `open` is called once, when the first such instance is installed. The returned carrier carries the events of all
-    /// of them.
+    /// of them. Instances with `events = "channel"` need no carrier of the executable.
     ///
     /// `implementations.events_by(|| Ok(Arc::new(ComponentEvents::new(&channel()?, 1))))`, with `oxorb_event::ComponentEvents`.
     #[must_use]

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use oxorb_deploy::{Document, Format, Limits};
 
-use crate::common::text;
+use crate::common::{Folder, text};
 
 const PLANS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/avionics-display/plans");
 
@@ -67,4 +67,25 @@ fn every_plan_is_proved_with_the_bounds_of_its_chains() {
         }
         assert!(told.ends_with("; every critical deadline is proved\n"), "{told}");
     }
+}
+
+#[test]
+fn a_plan_is_proved_if_its_channel_is_that_of_its_process() {
+    let file = |name: &str| format!("{}/tests/plans/{name}", env!("CARGO_MANIFEST_DIR"));
+    let idl = "../idl/avionics.idl";
+    let told = |resources: &str| {
+        good(&["deploy", "check", &file("channel.toml"), "--idl", idl, "--rt", resources])
+    };
+    let by_channel = told(&file("channel.rt.toml"));
+    let warning = "ok   20000  rate -> radar.refresh -> warning.update: 20.15 ms of 25 ms\n";
+    assert!(by_channel.contains(warning), "{by_channel}");
+    assert!(by_channel.ends_with("; every critical deadline is proved\n"), "{by_channel}");
+    let folder = Folder::new("carrier");
+    let resources = fs::read_to_string(file("channel.rt.toml")).unwrap();
+    let of_executable = resources.replace("events = \"channel\"", "events = \"executable\"");
+    let by_carrier = told(&folder.file("executable.rt.toml", &of_executable));
+    let warning = "open 20000  rate -> radar.refresh -> warning.update: 20.15 ms of 25 ms\n";
+    assert!(by_carrier.contains(warning), "{by_carrier}");
+    let end = "; not every critical deadline is proved, see the warnings\n";
+    assert!(by_carrier.ends_with(end), "{by_carrier}");
 }

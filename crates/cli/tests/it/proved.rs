@@ -31,9 +31,10 @@ const WINDOW: Duration = Duration::from_secs(8);
 const SENTINEL: Duration = Duration::from_millis(1);
 
 /// Plans, each with its nodes. Each node has a processor of its own, as the check assumes.
-const PLANS: [(&str, &[&str]); 3] = [
+const PLANS: [(&str, &[&str]); 4] = [
     ("navigation", &["cockpit"]),
     ("with-warning", &["cockpit"]),
+    ("channel", &["cockpit"]),
     ("two-node", &["nose", "cockpit"]),
 ];
 
@@ -216,7 +217,7 @@ fn no_response_of_a_launched_plan_contradicts_its_proof() {
     let _watchdog = watchdog(Duration::from_secs(600));
     let cpus = processors();
     let cockpit = Cockpit::new("proved");
-    for file in ["two-node.toml", "two-node.rt.toml"] {
+    for file in ["channel.toml", "channel.rt.toml", "two-node.toml", "two-node.rt.toml"] {
         let from = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/plans");
         fs::copy(format!("{from}/{file}"), cockpit.folder.path(file)).unwrap();
     }

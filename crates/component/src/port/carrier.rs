@@ -4,7 +4,9 @@ use std::any::Any as Anything;
 use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb_cdr::{Any, ValueLink};
+use oxorb_core::Interface;
 use oxorb_object::SystemException;
+use oxorb_rt::Priority;
 
 use super::event::EventType;
 use super::table::{Connection, Table};
@@ -28,12 +30,17 @@ pub trait CarriedSource: Send + Sync {
     /// An exception if the carrier cannot accept the event, which is then lost.
     fn push(&self, event: Any) -> Result<(), SystemException>;
 
-    /// Calls `deliver` for each later event, until the returned value is dropped.
+    /// Calls `deliver` for each later event, until the returned value is dropped. `priority` is the priority that the
+    /// reference of the consumer declares (`server_priority` of its priority model); `None` if it declares none. A call
+    /// of `deliver` waits until the consumer has processed the event.
     ///
     /// # Errors
     /// An exception if the consumer cannot be connected.
-    fn connect(&self, deliver: Deliver)
-    -> Result<Box<dyn Anything + Send + Sync>, SystemException>;
+    fn connect(
+        &self,
+        deliver: Deliver,
+        priority: Option<Priority>,
+    ) -> Result<Box<dyn Anything + Send + Sync>, SystemException>;
 }
 
 /// Function that delivers an event to a consumer.
@@ -82,6 +89,8 @@ impl Way {
     ) -> Attach<E::Consumer> {
         let way = Arc::clone(self);
         Box::new(move |connection| {
+            let model = connection.reference.reference().priority_model();
+            let priority = model.and_then(|model| Priority::new(model.server_priority).ok());
             let (table, connection) = (table.clone(), connection.clone());
             let deliver: Deliver = Box::new(move |any| {
                 let (Some(table), Some(event)) = (table.upgrade(), event::<E>(any)) else {
@@ -90,7 +99,7 @@ impl Way {
                 let pushed = E::push(&connection.reference, &event);
                 table.note_push(&connection, &pushed, most_failures);
             });
-            Ok(Arc::from(way.open()?.connect(deliver)?))
+            Ok(Arc::from(way.open()?.connect(deliver, priority)?))
         })
     }
 }

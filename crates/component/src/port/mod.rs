@@ -4,6 +4,7 @@ mod carrier;
 mod cookie;
 mod event;
 mod facet;
+mod lanes;
 mod rate;
 mod receptacle;
 mod table;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub use carrier::{CarriedSource, Deliver, EventCarrier};
 pub use event::{Emitter, EventType, Publisher, Pushed, Sink};
 pub use facet::Facet;
+pub use lanes::EventLanes;
 pub use rate::{LimitedPort, PortRate};
 pub use receptacle::{Connected, MultipleReceptacle, NotConnected, Receptacle, Used};
 

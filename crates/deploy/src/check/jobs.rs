@@ -48,6 +48,8 @@ pub(super) struct Job<'p> {
 
 /// One execution of a work in each period of its chain.
 pub(super) struct Visit {
+    /// `instance.port`, or the instance.
+    pub(super) name: String,
     /// Index of the instance in the plan.
     pub(super) instance: usize,
     /// Job that the work is, or of which it is a part.
@@ -325,7 +327,9 @@ impl<'p> Maker<'p> {
         }
         let instance = &self.plan.instance[at];
         let own = self.lookup.accepts(instance);
-        let inherited = origin.and_then(|origin| self.jobs[origin.from].priority);
+        // The channel pushes at the priority that the consumer declares, and does not pass on that of the source.
+        let caller = origin.filter(|origin| origin.is_awaited);
+        let inherited = caller.and_then(|origin| self.jobs[origin.from].priority);
         let priority = match own {
             Accepts::Declared(priority) => Some(priority),
             Accepts::Propagated { default, .. } => inherited.or(Some(default)),
@@ -334,6 +338,10 @@ impl<'p> Maker<'p> {
         let node = instance.node.as_deref().unwrap_or_default();
         let node = self.node_at.get(node).copied().unwrap_or_default();
         let deadline = work.deadline.map_or(period, |deadline| deadline.0);
+        let name = match &work.port {
+            Some(port) => format!("{}.{port}", instance.name),
+            None => instance.name.clone(),
+        };
         // A call on the same node at the caller's priority is analysed as a part of the calling job, to which its
         // execution time is added.
         let part_of = origin.filter(|origin| {
@@ -354,10 +362,7 @@ impl<'p> Maker<'p> {
             }
             None => {
                 self.jobs.push(Job {
-                    name: match &work.port {
-                        Some(port) => format!("{}.{port}", instance.name),
-                        None => instance.name.clone(),
-                    },
+                    name: name.clone(),
                     instance,
                     node,
                     from: origin.map(|origin| origin.from),
@@ -384,7 +389,7 @@ impl<'p> Maker<'p> {
         };
         let from = self.visit;
         let is_awaited = origin.is_some_and(|origin| origin.is_awaited);
-        self.visits.push(Visit { instance: at, job: this, from, is_awaited });
+        self.visits.push(Visit { name, instance: at, job: this, from, is_awaited });
         self.visit = Some(self.visits.len() - 1);
         self.follow(at, work, this, part_of.is_some(), period);
         self.visit = from;
@@ -398,7 +403,7 @@ impl<'p> Maker<'p> {
         for &(port, is_event) in &*self.used(at, instance, work) {
             let how = match (is_event, events) {
                 (false, _) => How::Call,
-                (true, Some(Events::Channel)) => How::HandOver { is_part },
+                (true, Some(Events::Channel | Events::Executable)) => How::HandOver { is_part },
                 (true, Some(Events::Direct) | None) => How::Push,
             };
             for (connection, to) in self.leads.get(&(at, port)).cloned().unwrap_or_default() {

@@ -7,8 +7,8 @@ use super::pairs::too_many_pairs;
 use crate::finding::{Finding, Place, Severity, Source, listed};
 use crate::model::plan::{Instance, Plan};
 use crate::model::rtcad::{
-    Attachment, ConnectionBands, Lane, OrbConfigs, PolicySet, PriorityModelKind, ServerResources,
-    TextRef, Threadpool, ThreadpoolWithLanes,
+    Attachment, ConnectionBands, Events, Lane, OrbConfigs, PolicySet, PriorityModelKind,
+    ServerResources, TextRef, Threadpool, ThreadpoolWithLanes,
 };
 
 /// Property of a deployed resource that names the policies of an instance.
@@ -365,6 +365,15 @@ impl<'c> Checked<'c> {
                         Some(priority)
                     }
                     Accepts::Propagated { .. } | Accepts::Ordinary(None) => None,
+                };
+                let events =
+                    lookup.attachment(&client.name).and_then(|attachment| attachment.events);
+                let is_carried =
+                    user.kind.is_event() && events.is_some_and(|it| it != Events::Direct);
+                // A channel pushes at the priority that the consumer declares.
+                let own = match theirs {
+                    Accepts::Propagated { default, .. } if is_carried => Some(default),
+                    _ => own,
                 };
                 if let (Some(priority), Accepts::Propagated { lanes: Some(lanes), .. }) =
                     (own, &theirs)

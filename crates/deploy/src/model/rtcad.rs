@@ -321,8 +321,11 @@ spelled! {
     Events {
         /// The publishing thread pushes to one consumer after the other.
         Direct = "direct",
-        /// An event channel of the process accepts the events, and its threads push them.
+        /// A channel of the process accepts the events, and pushes them to each consumer in a thread of the consumer's
+        /// priority.
         Channel = "channel",
+        /// The carrier that the executable provides accepts the events.
+        Executable = "executable",
     }
 }
 

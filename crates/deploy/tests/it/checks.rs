@@ -724,16 +724,79 @@ fn what_is_pushed_directly_follows_the_consumers_before_it() {
 
 #[test]
 fn deadlines_that_depend_on_the_channel_of_an_executable_are_not_proved() {
-    let report = pushed("n", "events = \"channel\"");
+    let report = pushed("n", "events = \"executable\"");
     let timing = report.timing.as_ref().unwrap();
     assert!(timing.chains.iter().all(|chain| chain.fits() && !chain.meets()), "{timing:?}");
     assert!(!timing.is_safe());
-    let warning = "warning: the bounds assume that the event channel of the executable pushes the events of rate to \
-        each consumer at once, in a thread of the consumer's priority, which nothing ensures: no deadline of this plan \
-        is proved; use events = \"direct\", or ";
+    let warning = "warning: the bounds assume that the carrier of the executable pushes the events of rate to each \
+        consumer at once, in a thread of the consumer's priority, which nothing ensures: no deadline of this plan is \
+        proved; use events = \"channel\" or ";
     assert!(told(&report).contains(warning), "{}", told(&report));
-    let direct = pushed("n", "events = \"direct\"");
-    assert!(direct.timing.unwrap().is_safe());
+    for events in ["direct", "channel"] {
+        let report = pushed("n", &format!("events = {events:?}"));
+        assert_eq!(told(&report), "", "{events}");
+        assert!(report.timing.unwrap().is_safe(), "{events}");
+    }
+}
+
+/// Returns the report on a source at priority 30 whose channel pushes to a consumer with these policies.
+fn carried(policies: &str) -> Report {
+    let plan = one_node(
+        &["rate".into(), "logger".into()],
+        "[[connection]]\nname = \"c\"\nEventPublisher = \"rate.pulse\"\nEventConsumer = \"logger.update\"\n",
+    );
+    let rest = format!(
+        "{}[[orbConfigs.policySet]]\nid = \"own\"\n{policies}\n\
+         [[instance]]\nname = \"rate\"\npolicySet = \"p30\"\nevents = \"channel\"\n\
+         work = [{{ wcet = \"1 ms\", period = \"50 ms\" }}]\n\
+         [[instance]]\nname = \"logger\"\npolicySet = \"own\"\nwork = [{{ port = \"update\", wcet = \"1 ms\" }}]\n",
+        lane(20, 2)
+    );
+    plain(&plan, &declared(&[30], &rest))
+}
+
+#[test]
+fn a_channel_pushes_at_the_priority_that_the_consumer_declares() {
+    let model = |priority: i16| {
+        format!(
+            "priorityModel = {{ server_priority = {priority}, priority_model = \"CLIENT_PROPAGATED\" }}\n\
+             threadpool = \"lanes 20\""
+        )
+    };
+    let report = carried(&model(20));
+    assert_eq!(told(&report), "");
+    let timing = report.timing.unwrap();
+    assert_eq!((timing.chains[1].priority, timing.is_safe()), (Some(20), true));
+    // No lane has the priority.
+    let report = carried(&model(10));
+    assert!(
+        told(&report).contains("\"rate\" calls \"logger\" at priority 10, "),
+        "{}",
+        told(&report)
+    );
+}
+
+#[test]
+fn the_deadlines_of_consumers_that_declare_no_priority_are_not_proved() {
+    let pool = "[[orbConfigs.resources.threadpool]]\nid = \"pool\"\nstatic_threads = 1\ndynamic_threads = 0\n\
+        default_priority = 20\nstacksize = 0\nallow_request_buffering = false\nmax_buffered_requests = 0\n\
+        max_request_buffered_size = 0";
+    let report = carried(&format!("threadpool = \"pool\"\n{pool}"));
+    let warning = "the bounds assume that logger receives events at the priority 20 of its pool, but a channel pushes \
+        them in an ordinary thread, because its policy set has no priority model: its deadlines are not proved; add a \
+        priorityModel to the policy set";
+    assert!(told(&report).contains(warning), "{}", told(&report));
+    assert!(!report.timing.unwrap().is_safe());
+}
+
+/// Returns a pool with one lane, as text: `lanes 20` for priority 20.
+fn lane(priority: i16, threads: u32) -> String {
+    format!(
+        "[[orbConfigs.resources.threadpoolWithLanes]]\nid = \"lanes {priority}\"\nthreadpoolLane = [\
+         {{ static_threads = {threads}, dynamic_threads = 0, priority = {priority} }}]\nstacksize = 0\n\
+         allow_borrowing = false\nallow_request_buffering = false\nmax_buffered_requests = 0\n\
+         max_request_buffered_size = 0\n"
+    )
 }
 
 #[test]
@@ -764,7 +827,9 @@ fn events_that_are_neither_direct_nor_by_a_channel_are_refused() {
     let told = Document::read(text, Format::Toml, &Limits::default());
     let told = told.unwrap_err().to_string();
     assert!(
-        told.starts_with("4:1: error: \"fast\" is not a <events>; expected one of direct, channel"),
+        told.starts_with(
+            "4:1: error: \"fast\" is not a <events>; expected one of direct, channel, executable"
+        ),
         "{told}"
     );
 }

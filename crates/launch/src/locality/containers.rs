@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use oxorb_component::{Container, EventCarrier};
+use oxorb_component::{Container, EventCarrier, EventLanes};
 use oxorb_core::policy::PriorityBandedConnection;
 use oxorb_core::{Orb, RequestBuffering, Threadpool, ThreadpoolId, ThreadpoolLane};
 use oxorb_deploy::plan::Instance;
@@ -30,8 +30,28 @@ pub(super) struct Quality {
     set: Option<PolicySet>,
     pool: Option<Pool>,
     bands: Vec<PriorityBand>,
-    /// Whether the event channel of the process carries the instance's events.
-    is_carried: bool,
+    /// Channel that carries the instance's events; `None`: the publishing thread pushes them.
+    channel: Option<Channel>,
+}
+
+/// Carrier of events within a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Channel {
+    /// The lanes of the process, one for each consumer.
+    Lanes,
+    /// The carrier that the executable provides.
+    OfExecutable,
+}
+
+impl Channel {
+    /// Returns the carrier that the real-time resources request for an instance.
+    fn of(attachment: Option<&Attachment>) -> Option<Channel> {
+        match attachment?.events? {
+            Events::Direct => None,
+            Events::Channel => Some(Channel::Lanes),
+            Events::Executable => Some(Channel::OfExecutable),
+        }
+    }
 }
 
 /// A threadpool, as specified in the real-time resources.
@@ -54,7 +74,7 @@ impl Quality {
             Some(named) => Quality::of_set(instance, named, resources)?,
             None => Quality::default(),
         };
-        quality.is_carried = is_carried(attachment, implementations)?;
+        quality.channel = channel(attachment, implementations)?;
         Ok(quality)
     }
 
@@ -151,7 +171,7 @@ impl Quality {
                 None => Vec::new(),
             },
             set: Some(set.clone()),
-            is_carried: false,
+            channel: None,
         })
     }
 }
@@ -181,8 +201,7 @@ pub(crate) fn same_quality(
         let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
         let named = policy_set(instance, attachment);
         let quality = named.and_then(|named| Quality::of_set(instance, named, resources).ok());
-        let is_carried = attachment.is_some_and(|it| it.events == Some(Events::Channel));
-        (quality, is_carried, rates(instance, attachment).ok())
+        (quality, Channel::of(attachment), rates(instance, attachment).ok())
     };
     all(one, old) == all(other, new)
 }
@@ -194,27 +213,25 @@ fn policy_set<'i>(instance: &'i Instance, attachment: Option<&'i Attachment>) ->
     attached.or_else(|| named(instance, INSTANCE_POLICY))
 }
 
-/// Reports whether an instance's events use the event channel of the process. It is an error if there is no such
-/// channel.
-fn is_carried(
+/// Returns the channel that carries an instance's events. It is an error if the executable lacks the requested one.
+fn channel(
     attachment: Option<&Attachment>,
     implementations: &Implementations,
-) -> Result<bool, LaunchError> {
-    let Some(attachment) = attachment.filter(|it| it.events == Some(Events::Channel)) else {
-        return Ok(false);
-    };
-    match implementations.events() {
-        Some(_) => Ok(true),
-        None => {
+) -> Result<Option<Channel>, LaunchError> {
+    let channel = Channel::of(attachment);
+    match attachment {
+        Some(attachment)
+            if channel == Some(Channel::OfExecutable) && implementations.events().is_none() =>
+        {
             let what = format!(
-                "the events of instance {:?} pass through a channel, but this executable has none",
+                "a carrier of this executable shall carry the events of instance {:?}, but it has none",
                 attachment.name
             );
             let error = LaunchError::new(&attachment.name, attachment.place, what);
-            Err(error
-                .within(Source::Rtcad)
-                .cure("add one with Implementations::events_by, or remove events = \"channel\""))
+            let cure = "add one with Implementations::events_by, or use events = \"channel\"";
+            Err(error.within(Source::Rtcad).cure(cure))
         }
+        _ => Ok(channel),
     }
 }
 
@@ -239,7 +256,10 @@ pub(super) struct Containers {
     containers: Vec<(Quality, Container)>,
     pools: Vec<(Pool, ThreadpoolId)>,
     open_events: Option<Arc<OpenEvents>>,
+    /// The carrier of the executable, once it is open.
     events: Option<Arc<dyn EventCarrier>>,
+    /// The lanes of the process.
+    lanes: Arc<dyn EventCarrier>,
 }
 
 impl Containers {
@@ -252,6 +272,7 @@ impl Containers {
         Containers {
             open_events,
             events: None,
+            lanes: Arc::new(EventLanes::new(&orb)),
             root,
             orb,
             prefix,
@@ -300,11 +321,15 @@ impl Containers {
         self.made += 1;
         let name = format!("{}#{} {}", self.prefix, self.made, quality.id());
         let mut container = Container::builder(&self.root, &name);
-        if quality.is_carried {
-            let events = self.events().map_err(|why| {
-                let what = format!("the event channel of this executable was not opened: {why}");
+        let events = match quality.channel {
+            None => None,
+            Some(Channel::Lanes) => Some(Arc::clone(&self.lanes)),
+            Some(Channel::OfExecutable) => Some(self.events().map_err(|why| {
+                let what = format!("the event carrier of this executable was not opened: {why}");
                 LaunchError::new(&of.name, of.place, what)
-            })?;
+            })?),
+        };
+        if let Some(events) = events {
             container = container.events_by(events);
         }
         let created = container
@@ -353,7 +378,7 @@ impl Containers {
         });
     }
 
-    /// Returns the event channel of the process. Opens the channel if it is not open.
+    /// Returns the event carrier of the executable. Opens the carrier if it is not open.
     fn events(&mut self) -> Result<Arc<dyn EventCarrier>, String> {
         if let Some(events) = &self.events {
             return Ok(Arc::clone(events));

@@ -7,8 +7,8 @@ use oxorb_deploy::basic::PortKind;
 use oxorb_deploy::check::{Input, set_of, type_of};
 use oxorb_deploy::plan::{Connection, Endpoint, Implementation, Instance, Plan};
 use oxorb_deploy::rtcad::{
-    Beyond, ConnectionBands, Events, PolicySet, ServerResources, Threadpool, ThreadpoolWithLanes,
-    Work,
+    Attachment, Beyond, ConnectionBands, Events, PolicySet, ServerResources, Threadpool,
+    ThreadpoolWithLanes, Work,
 };
 use oxorb_deploy::{Finding, Place, Process, Source};
 
@@ -155,13 +155,14 @@ impl<'p> Assembly<'p> {
         for &at in &process.instances {
             let instance = &input.plan.instance[at];
             let attachment = (input.resources).and_then(|it| it.attachment(&instance.name));
-            if let Some(carried) = attachment.filter(|it| it.events == Some(Events::Channel)) {
+            let is_carried = |it: &&Attachment| it.events.is_some_and(|it| it != Events::Direct);
+            if let Some(carried) = attachment.filter(is_carried) {
                 let what = format!(
                     "the events of instance {:?} pass through a channel, which this command cannot generate",
                     instance.name
                 );
                 let finding = Finding::error(carried.place, what)
-                    .cure("remove events = \"channel\", or run the plan with an executable");
+                    .cure("remove events, or run the plan with an executable");
                 findings.push(finding.within(Source::Rtcad));
             }
             let works = attachment.iter().flat_map(|attachment| &attachment.work);

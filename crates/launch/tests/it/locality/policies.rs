@@ -2,7 +2,7 @@
 
 use crate::locality::scene::{COCKPIT, Scene, resources};
 
-const RESOURCES: &str = r#"
+pub(super) const RESOURCES: &str = r#"
 document = "ServerResources"
 [orbConfigs]
 [[orbConfigs.resources.threadpoolWithLanes]]

@@ -1,10 +1,10 @@
-//! Events that a real-time event channel delivers, in its threads and by its queues.
+//! Events that a channel delivers, in its threads and by its queues.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use oxorb::components::{EventConsumerBase, Pushed, event_consumer_base};
+use oxorb::components::{EventConsumerBase, EventLanes, Pushed, event_consumer_base};
 use oxorb::values::{Value, ValueLink};
 use oxorb_component_tests::avionics::{self, Alarm, Tick, TickConsumerRef};
 use oxorb_event::delivery::{LanePlan, Plan, Qos, WhenFull};
@@ -88,12 +88,20 @@ fn held(scene: &Scene, cockpit: &Cockpit) -> (Receiver<(u32, String)>, Sender<()
 
 #[test]
 fn a_consumer_that_hangs_holds_up_neither_the_publisher_nor_others() {
-    let scene = carried(Qos::default());
+    not_held_up(&carried(Qos::default()));
+}
+
+#[test]
+fn a_consumer_that_hangs_holds_up_no_other_lane() {
+    not_held_up(&Scene::with(|container| container.events_in_lanes().push_timeout(PATIENCE)));
+}
+
+fn not_held_up(scene: &Scene) {
     let cockpit = scene.cockpit();
-    let (tells, go) = held(&scene, &cockpit);
+    let (tells, go) = held(scene, &cockpit);
     let refresh = cockpit.gps.get_consumer_refresh().unwrap();
     cockpit.rate.subscribe("pulse", refresh.map(Into::into).as_ref()).unwrap();
-    activate(&scene);
+    activate(scene);
     let pulse = cockpit.pulse.get().unwrap();
     for count in 1..=3 {
         assert_eq!(pulse.push_pulse(tick(count)), pushed(2));
@@ -168,11 +176,16 @@ fn events_keep_their_type_and_their_order_through_two_components() {
 
 #[test]
 fn consumers_leave_and_are_dropped() {
-    let scene = carried(Qos::default());
+    leave(&carried(Qos::default()));
+    // The lane of a consumer that no longer exists ends in its own thread.
+    leave(&Scene::with(|container| container.events_in_lanes().push_failures(1)));
+}
+
+fn leave(scene: &Scene) {
     let cockpit = scene.cockpit();
     let refresh = cockpit.gps.get_consumer_refresh().unwrap();
     let cookie = cockpit.rate.subscribe_pulse(refresh.as_ref()).unwrap();
-    activate(&scene);
+    activate(scene);
     let pulse = cockpit.pulse.get().unwrap();
     cockpit.rate.unsubscribe_pulse(&cookie).unwrap();
     assert_eq!(pulse.push_pulse(tick(1)), pushed(0));
@@ -183,6 +196,20 @@ fn consumers_leave_and_are_dropped() {
     until("the consumer is dropped", || subscribers(&cockpit) == 0);
     let refreshed = cockpit.gps_log.lines();
     assert!(!refreshed.iter().any(|line| line.starts_with("refresh")));
+}
+
+#[test]
+fn lanes_are_limited_and_end_with_their_consumers() {
+    let most = EventLanes::MOST;
+    let scene = Scene::with(|container| container.events_in_lanes().max_connections(most + 1));
+    let cockpit = scene.cockpit();
+    let refresh = cockpit.gps.get_consumer_refresh().unwrap();
+    let subscribe = || cockpit.rate.subscribe_pulse(refresh.as_ref());
+    let cookies: Vec<_> = (0..most).map(|_| subscribe().unwrap()).collect();
+    let full = subscribe().unwrap_err();
+    assert!(full.to_string().contains("IMP_LIMIT"), "{full}");
+    cockpit.rate.unsubscribe_pulse(&cookies[0]).unwrap();
+    subscribe().unwrap();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use oxorb_sched::time::Nanos;
 use oxorb_sched::{DispatchModel, OsPriorities, Repository, Schedule, Strategy};
 
 use super::jobs::Jobs;
-use super::{Timing, timing};
+use super::{Timing, threads, timing};
 use crate::described::Id;
 use crate::finding::{Error, Finding};
 use crate::model::plan::Plan;
@@ -69,9 +69,25 @@ pub fn assign(plan: &Plan, resources: &ServerResources) -> Result<Assigned, Erro
     if let Some(ranks) = first {
         raise(plan, resources, ranks, &mut keep)?;
     }
-    let (_, assigned) =
+    let (_, mut assigned) =
         best.ok_or_else(|| Error::plain("no instance has work, so there is nothing to assign"))?;
+    provide_threads(plan, &mut assigned.resources)?;
     Ok(assigned)
+}
+
+/// Gives the lanes enough threads for works that wait.
+fn provide_threads(plan: &Plan, resources: &mut ServerResources) -> Result<(), Error> {
+    let jobs = Jobs::of(plan, resources).map_err(|findings| Error { findings })?;
+    let needed = threads::needed(plan, resources, &jobs, POOL);
+    drop(jobs);
+    let declared = resources.orb_configs.as_mut().and_then(|configs| configs.resources.as_mut());
+    let pools = declared.into_iter().flat_map(|declared| &mut declared.threadpool_with_lanes);
+    for lane in pools.filter(|pool| pool.id.0 == POOL).flat_map(|pool| &mut pool.lane) {
+        if let Some(needed) = needed.get(&lane.priority.0) {
+            lane.static_threads = *needed;
+        }
+    }
+    Ok(())
 }
 
 /// Names of instances by level, the least urgent level first.

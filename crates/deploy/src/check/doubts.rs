@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::jobs::Jobs;
 use super::lookup::{Accepts, Lookup};
+use super::threads;
 use super::timing::Timing;
 use crate::finding::{Finding, Source, listed};
 use crate::model::plan::Plan;
@@ -84,6 +85,7 @@ pub(super) fn check(
     let mut doubts = Doubts::of(jobs);
     carriers(plan, &lookup, jobs, &mut doubts);
     consumers(plan, &lookup, jobs, &mut doubts);
+    threads::check(plan, resources, jobs, &mut doubts);
     doubts.spread(jobs);
     // The analysis has a chain for each job, in the order of the jobs.
     for (chain, root) in timing.chains.iter_mut().zip(&doubts.root) {

@@ -11,6 +11,7 @@ mod policies;
 mod ports;
 mod rings;
 mod structure;
+mod threads;
 mod timing;
 
 use crate::finding::{Finding, Severity};

@@ -30,8 +30,9 @@
 //! # Ok::<(), oxorb_sched::Error>(())
 //! ```
 //!
-//! Times are whole nanoseconds ([`time`]). Papers: paper 0 is "The Design of the TAO Real-Time Object
-//! Request Broker", paper 3 "The Design and Performance of a Real-Time CORBA Scheduling Service".
+//! Times are whole nanoseconds ([`time`]). Papers: paper 0 is "Architectures and Patterns for
+//! Developing High-performance, Real-time ORB Endsystems", paper 3 "The Design and Performance of a
+//! Real-Time CORBA Scheduling Service" (`docs/references.md`).
 //! Where a paper contradicts itself, `docs/experiments/schedulers.md` explains which interpretation
 //! this crate uses.
 #![forbid(unsafe_code)]

@@ -134,7 +134,7 @@ pub fn run(args: &Args) -> Done {
         Some(Play::Avionics) => {
             return Err(because(
                 "this program was built without components: cargo run --release --features avionics -- demo avionics, \
-                 or the complete command: cargo install --path crates/cli",
+                 or the complete command: cargo install --locked --path crates/cli",
             ));
         }
         None => {}

@@ -10,7 +10,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "oxorb-demo", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(
-    after_help = "The complete command, `oxorb`, also contains the demos: cargo install --path crates/cli"
+    after_help = "The complete command, `oxorb`, also contains the demos: cargo install --locked --path crates/cli"
 )]
 struct Cli {
     #[command(subcommand)]

@@ -1,5 +1,6 @@
 //! A name that is used but not declared in any visible scope.
 
+use crate::check::similar::closest;
 use crate::diagnostic::{Code, Problem};
 use crate::source::Span;
 
@@ -66,6 +67,37 @@ impl Problem for Undeclared {
         if self.inside.is_none() && self.name == "CORBA" {
             return Some("add `#include <orb.idl>`".into());
         }
-        self.meant.as_ref().map(|meant| format!("did you mean `{meant}`?"))
+        let unqualified = self.inside.is_none().then_some(self.name.as_str());
+        if let Some(ty) = unqualified.and_then(type_of_other_language) {
+            return Some(format!("IDL has no type `{}`: write `{ty}`", self.name));
+        }
+        let meant = self.meant.as_deref();
+        let meant = meant.or_else(|| closest(unqualified?, BASIC_TYPES.iter().copied()));
+        meant.map(|meant| format!("did you mean `{meant}`?"))
     }
+}
+
+/// Keywords that are types, or begin one.
+const BASIC_TYPES: [&str; 16] = [
+    "any", "boolean", "char", "double", "fixed", "float", "long", "Object", "octet", "sequence",
+    "short", "string", "unsigned", "void", "wchar", "wstring",
+];
+
+/// Returns the type of IDL for the name of a basic type in C, C++, Java, Protocol Buffers or Rust.
+fn type_of_other_language(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "bool" => "boolean",
+        "byte" | "u8" | "uint8_t" => "octet",
+        "i16" | "int16_t" => "short",
+        "u16" | "uint16_t" => "unsigned short",
+        "int" | "i32" | "int32_t" => "long",
+        "uint" | "u32" | "uint32_t" => "unsigned long",
+        "i64" | "int64_t" => "long long",
+        "u64" | "uint64_t" | "size_t" => "unsigned long long",
+        "f32" => "float",
+        "f64" => "double",
+        "str" => "string",
+        "vector" | "list" => "sequence<TYPE>",
+        _ => return None,
+    })
 }

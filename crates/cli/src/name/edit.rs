@@ -3,7 +3,8 @@
 use oxorb::values::Printable;
 use oxorb::{Interface as _, ObjectRef};
 use oxorb_naming::cos_naming::NamingContextRef;
-use oxorb_naming::{Name, Names};
+use oxorb_naming::cos_naming::naming_context::{NotFound, NotFoundReason};
+use oxorb_naming::{Name, Names, NamingError, Problem};
 use serde_json::json;
 
 use super::NameServerArgs;
@@ -43,17 +44,18 @@ pub(super) fn bind(args: BindArgs) -> Done {
     if args.parents {
         parents(&names, &args.name)?;
     }
-    match (args.context, args.rebind) {
-        (false, false) => names.bind(&args.name, &object)?,
-        (false, true) => names.rebind(&args.name, &object)?,
+    let bound = match (args.context, args.rebind) {
+        (false, false) => names.bind(&args.name, &object),
+        (false, true) => names.rebind(&args.name, &object),
         (true, rebind) => {
             let context = object.unchecked_narrow::<NamingContextRef>();
             match rebind {
-                false => names.bind_context(&args.name, &context)?,
-                true => names.rebind_context(&args.name, &context)?,
+                false => names.bind_context(&args.name, &context),
+                true => names.rebind_context(&args.name, &context),
             }
         }
-    }
+    };
+    bound.map_err(|error| advised(&error, "--rebind replaces its binding"))?;
     done("bound", &args.name, Some(&object), args.format)
 }
 
@@ -129,7 +131,9 @@ pub(super) fn make(args: MakeArgs) -> Done {
     let (_orb, names) = args.at.connect()?;
     let made = match args.parents {
         true => names.make_contexts(&args.name)?,
-        false => names.make_context(&args.name)?,
+        false => names
+            .make_context(&args.name)
+            .map_err(|error| advised(&error, "--parents accepts a context that exists"))?,
     };
     let made = made.root().unchecked_narrow();
     done("made", &args.name, Some(&made), args.format)
@@ -177,6 +181,17 @@ fn parents(names: &Names, name: &Name) -> Result<(), Failed> {
         names.make_contexts(&parent)?;
     }
     Ok(())
+}
+
+/// Returns an error with the option that avoids it; `if_bound` describes the option for a name that is bound.
+fn advised(error: &NamingError, if_bound: &str) -> Failed {
+    match &error.problem {
+        Problem::AlreadyBound => because(format!("{error}; {if_bound}")),
+        Problem::NotFound(NotFound { why: NotFoundReason::MissingNode, .. }) => {
+            because(format!("{error}; --parents makes the missing contexts"))
+        }
+        _ => because(error),
+    }
 }
 
 fn done(what: &str, name: &Name, object: Option<&ObjectRef>, format: Format) -> Done {

@@ -116,8 +116,16 @@ pub(super) fn run(args: Args) -> Done {
             let _ = left;
             Err(oxorb_terminal::output::Failed::Told)
         }
-        1 => Err(because("1 name still leads to no object")),
-        left => Err(because(format!("{left} names still lead to no object"))),
+        left => {
+            let what = match left {
+                1 => "1 name still leads to no object".to_owned(),
+                left => format!("{left} names still lead to no object"),
+            };
+            Err(because(match args.yes {
+                true => what,
+                false => format!("{what}; --yes removes names without a question"),
+            }))
+        }
     }
 }
 

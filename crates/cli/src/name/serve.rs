@@ -99,7 +99,9 @@ pub(super) fn run(args: Args) -> Done {
     match args.format {
         Format::Text => {
             print(format_args!(
-                "serving {bindings} names in {contexts} contexts from {place} at {}\n",
+                "serving {bindings} {} in {contexts} {} from {place} at {}\n",
+                if bindings == 1 { "name" } else { "names" },
+                if contexts == 1 { "context" } else { "contexts" },
                 urls.join(" ")
             ))?;
             access.print()?;

@@ -99,8 +99,13 @@ fn names_are_made_shown_and_taken_away() {
     let why = server.bad(&["bind", "bank/teller.object", NOBODY]);
     assert_eq!(
         why,
-        "error: cannot bind \"bank/teller.object\": the name is already bound (AlreadyBound)\n"
+        "error: cannot bind \"bank/teller.object\": the name is already bound (AlreadyBound); --rebind replaces its \
+         binding\n"
     );
+    let why = server.bad(&["bind", "shop/till", NOBODY]);
+    assert!(why.ends_with("(NotFound); --parents makes the missing contexts\n"), "{why}");
+    let why = server.bad(&["mkcontext", "bank"]);
+    assert!(why.ends_with("(AlreadyBound); --parents accepts a context that exists\n"), "{why}");
     server.good(&["bind", "bank/teller.object", NOBODY, "--rebind"]);
     let ior = server.good(&["resolve", "bank/teller.object"]);
     assert!(ior.starts_with("IOR:"), "{ior}");
@@ -211,6 +216,12 @@ fn what_is_gone_is_found_and_removed() {
         ]
     );
     assert_eq!(found["checked"], 8);
+
+    let why = server.bad(&["prune"]);
+    assert_eq!(
+        why,
+        "error: 3 names still lead to no object; --yes removes names without a question\n"
+    );
 
     // With --gone-only, the names of objects that may come back are kept.
     let why = server.bad(&["prune", "--yes", "--gone-only"]);

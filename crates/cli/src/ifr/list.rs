@@ -78,11 +78,13 @@ pub(super) fn show(name: &str, place: &Place, format: Format) -> Done {
 
 fn summary(entry: &Entry) -> serde_json::Value {
     let name = entry.named.as_ref().map(|named| &named.absolute_name);
+    // A module is no type.
+    let ty = Some(entry.ty.to_string()).filter(|ty| ty != "null");
     json!({
         "kind": word(&entry.kind),
         "name": name,
         "id": entry.repository_id(),
-        "type": entry.ty.to_string(),
+        "type": ty,
     })
 }
 

@@ -3,7 +3,7 @@
 mod list;
 mod serve;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use oxorb_ifr::{Repository, Store, Unit};
 
@@ -120,11 +120,33 @@ fn unload(files: &[PathBuf], place: &Place) -> Done {
     let store = place.open()?;
     for file in files {
         if !store.remove(&std::path::absolute(file)?)? {
-            return Err(because(format!("{} was not loaded", file.display())));
+            return Err(not_loaded(file, &store));
         }
         print(format_args!("unloaded {}\n", file.display()))?;
     }
     Ok(())
+}
+
+/// Number of loaded files that an error lists.
+const LISTED: usize = 5;
+
+/// Returns the error for a file that is not in the repository, with the files that are.
+fn not_loaded(file: &Path, store: &Store) -> Failed {
+    let what = format!("{} was not loaded", file.display());
+    let units = match store.units() {
+        Ok(units) => units,
+        Err(error) => {
+            return because(format!("{what}, and the loaded files cannot be listed: {error}"));
+        }
+    };
+    let mut loaded: Vec<String> =
+        units.iter().take(LISTED).map(|unit| unit.path().display().to_string()).collect();
+    match units.len() {
+        0 => return because(format!("{what}; no file is loaded")),
+        count if count > LISTED => loaded.push(format!("{} more", count - LISTED)),
+        _ => {}
+    }
+    because(format!("{what}; loaded: {}", loaded.join(", ")))
 }
 
 impl Place {

@@ -41,13 +41,21 @@ fn what_is_loaded_is_shown_until_it_is_unloaded() {
     let listed = stdout(ifr(&folder, &["ls", "--format", "json"]));
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
     assert_eq!(listed[0]["name"], "::m");
+    assert_eq!(listed[0]["type"], serde_json::Value::Null);
     let within = stdout(ifr(&folder, &["list", "m::A"]));
     assert_eq!(within, "operation f  IDL:m/A/f:1.0\n");
 
     std::fs::write(folder.join("a.idl"), "module m { interface A { long f(").unwrap();
     assert_eq!(ifr(&folder, &["load", "a.idl"]).status.code(), Some(1));
     stdout(ifr(&folder, &["show", "m::A"]));
+    let wrong = ifr(&folder, &["unload", "b.idl"]);
+    let why = String::from_utf8(wrong.stderr).unwrap();
+    assert_eq!(wrong.status.code(), Some(1), "{why}");
+    assert!(why.contains("b.idl was not loaded; loaded: /") && why.contains("a.idl"), "{why}");
     stdout(ifr(&folder, &["unload", "a.idl"]));
+    let wrong = ifr(&folder, &["unload", "a.idl"]);
+    let why = String::from_utf8(wrong.stderr).unwrap();
+    assert!(why.contains("a.idl was not loaded; no file is loaded"), "{why}");
     assert_eq!(ifr(&folder, &["show", "m::A"]).status.code(), Some(1));
     std::fs::remove_dir_all(&folder).unwrap();
 }

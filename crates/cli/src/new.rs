@@ -99,9 +99,14 @@ pub(crate) fn run(args: Args) -> Done {
     let name = package_name(folder)?;
     let is_taken = fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some());
     if is_taken || folder.is_file() {
-        return Err(because(format!("{} already exists", folder.display())));
+        let what = if is_taken { "is not empty" } else { "is a file" };
+        return Err(because(format!(
+            "{} already exists and {what}; choose another name, or remove it first",
+            folder.display()
+        )));
     }
     let checkout = checkout(args.oxorb)?;
+    check_reserved(&name, checkout.as_deref())?;
     let Files { package, programs, texts, features, first } = args.template.files();
     write(folder, "Cargo.toml", &manifest(&name, checkout.as_deref(), features))?;
     write(folder, ".gitignore", "/target\n")?;
@@ -120,15 +125,46 @@ pub(crate) fn run(args: Args) -> Done {
 
 /// Returns the folder's name, if it is a valid package name.
 fn package_name(folder: &Path) -> Result<String, oxorb_terminal::output::Failed> {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let Some(name) = folder.file_name() else {
+        return Err(because(format!(
+            "{} does not end with the name of a new folder, which becomes the name of a package; write a name, as in \
+             `oxorb new hello`",
+            folder.display()
+        )));
+    };
+    let name = name.to_string_lossy().into_owned();
     let is_fine = name.starts_with(|first: char| first.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     match is_fine {
         true => Ok(name),
         false => Err(because(format!(
-            "`{name}` cannot be the name of a package: expected a letter, followed by letters, digits, - and _"
+            "`{name}` cannot be the name of a package: expected an ASCII letter, followed by ASCII letters, digits, - \
+             and _"
         ))),
     }
+}
+
+/// Names of folders in `target`, which Cargo refuses as names of programs.
+const OF_CARGO: [&str; 4] = ["build", "deps", "examples", "incremental"];
+
+/// Refuses names with which Cargo would not build the project.
+fn check_reserved(name: &str, checkout: Option<&Path>) -> Done {
+    if OF_CARGO.contains(&name) {
+        return Err(because(format!(
+            "`{name}` cannot be the name of a project: Cargo has a folder of this name among its results; choose \
+             another name"
+        )));
+    }
+    // A lock file cannot distinguish two local packages of one name and version.
+    let is_member = |member: &str| {
+        checkout.is_some_and(|it| it.join("crates").join(member).join("Cargo.toml").is_file())
+    };
+    if name == "oxorb" || name.strip_prefix("oxorb-").is_some_and(is_member) {
+        return Err(because(format!(
+            "`{name}` is a package of OxORB, which the project would depend on; choose another name"
+        )));
+    }
+    Ok(())
 }
 
 /// Returns the checkout to build with; `None` for the published version.

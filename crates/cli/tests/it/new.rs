@@ -39,7 +39,8 @@ fn a_project_is_an_example_with_a_name_of_its_own() {
         }
         let again = new(&[&project]);
         assert_eq!(again.status.code(), Some(1));
-        assert!(text(&again.stderr).contains("already exists"), "{again:?}");
+        let why = text(&again.stderr);
+        assert!(why.contains("already exists and is not empty; choose another name"), "{why}");
     }
 }
 
@@ -52,8 +53,15 @@ fn what_cannot_be_made_is_told() {
         assert!(text(&output.stderr).contains(why), "{output:?}");
     };
     refused(&[&folder.path("7up")], "`7up` cannot be the name of a package");
-    refused(&["."], "cannot be the name of a package");
-    refused(&[&folder.file("file", "")], "already exists");
+    refused(&["two words"], "expected an ASCII letter, followed by ASCII letters, digits, - and _");
+    for none in [".", "..", "/"] {
+        refused(&[none], "does not end with the name of a new folder");
+    }
+    refused(&[&folder.path("deps")], "`deps` cannot be the name of a project");
+    for own in ["oxorb", "oxorb-core"] {
+        refused(&[&folder.path(own)], "is a package of OxORB");
+    }
+    refused(&[&folder.file("file", "")], "already exists and is a file");
     refused(&[&folder.path("it"), "--oxorb", &folder.path("")], "is not a checkout of OxORB");
     assert!(!fs::exists(folder.path("it")).unwrap());
 }

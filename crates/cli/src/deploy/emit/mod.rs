@@ -11,7 +11,7 @@ use oxorb_deploy::rtcad::ServerResources;
 use oxorb_deploy::{Process, Severity, processes};
 
 use super::files;
-use oxorb_terminal::output::{Done, Failed, because};
+use oxorb_terminal::output::{Done, Failed, because, warning};
 
 /// Engines for which plans can be written.
 #[derive(clap::Subcommand)]
@@ -130,6 +130,14 @@ impl What {
                     process.node
                 )));
             }
+        }
+        let is_joined = processes.len() > 1 && !plan.connection.is_empty();
+        if is_joined && self.command.contains("{plan}") && !self.command.contains("--references") {
+            warning(&format!(
+                "the plan has {} processes, which find each other only through a shared folder: add --references \
+                 FOLDER to --command",
+                processes.len()
+            ));
         }
         let rt = self.rt.clone().unwrap_or_default();
         Ok(Loaded { plan, resources, rt, processes, name })

@@ -224,6 +224,22 @@ fn long_names_of_kubernetes_stay_different() {
 }
 
 #[test]
+fn processes_that_cannot_find_each_other_are_a_warning() {
+    let folder = Folder::new("deploy-references");
+    let example =
+        |file: &str| format!("{}/../../examples/two-nodes/{file}", env!("CARGO_MANIFEST_DIR"));
+    let (plan, out) = (example("plan.toml"), folder.path("units"));
+    let emit = ["emit", "systemd", &plan, "--out", &out];
+    let output = deploy(&[&emit[..], COMMAND].concat());
+    let told = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.starts_with("warning: the plan has 2 processes"), "{told}");
+    assert!(told.contains("add --references FOLDER to --command"), "{told}");
+    let command = format!("{} --references /run/cockpit", COMMAND[1]);
+    good(&[&emit[..], &["--command", &command]].concat());
+}
+
+#[test]
 fn policies_that_a_plan_itself_names_are_privileges() {
     let args: &[&str] =
         &["emit", "kubernetes", "ciao.cdp", "--rt", "harbour.csr", "--image", "harbour:1"];

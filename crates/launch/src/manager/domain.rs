@@ -151,9 +151,8 @@ impl Domain {
         let lease = self.settings.lease.as_millis().to_string();
         property::set(&mut leased, LEASE, &lease);
         let prepared = manager.prepare_plan(&wire::to_wire(&leased)?, None);
-        let plans = prepared
-            .map_err(|error| Trouble::from(error).within(place(), &self.label))?
-            .ok_or_else(|| {
+        let plans =
+            prepared.map_err(|error| placed(error, name, &self.label))?.ok_or_else(|| {
                 Trouble::new(&self.label, format!("{}: it returned no manager", place()))
             })?;
         let narrowed = plans.narrow::<ox::NodeApplicationManagerRef>();

@@ -290,7 +290,8 @@ impl Incident {
             }
             Incident::PersistentOnAnyPort => {
                 "references to its persistent objects become invalid at the next start, because the system chose their \
-                 port (-ORBListenEndpoints iiop://:PORT fixes the port, also for lanes)"
+                 port (-ORBListenEndpoints iiop://:PORT, or --port of a service of `oxorb`, fixes the port, also for \
+                 lanes)"
             }
             Incident::PrioritiesNotScheduled => {
                 "lanes have priorities, but all threads run in the same scheduling class, so the scheduler prefers \

@@ -67,7 +67,7 @@ impl fmt::Display for Code {
 pub(crate) fn run(args: Args) -> Done {
     let words: Vec<&str> = args.wanted.iter().map(String::as_str).collect();
     let (kind, code) = wanted(&words)?;
-    let rows: Vec<Row> = minor::all()
+    let mut rows: Vec<Row> = minor::all()
         .filter(|row| kind.is_none_or(|kind| row.kind == kind))
         .filter(|row| code.is_none_or(|code| code.fits(row.code)))
         .map(|row| Row {
@@ -80,6 +80,8 @@ pub(crate) fn run(args: Args) -> Done {
             remedy: row.remedy,
         })
         .collect();
+    // The order of the standard's exceptions is kept; a minor code begins with its vendor.
+    rows.sort_by_key(|row| (place(row.exception), row.minor));
     if words.is_empty() && args.format == Format::Text {
         return print(list(&rows));
     }
@@ -104,6 +106,11 @@ pub(crate) fn run(args: Args) -> Done {
             print(text)
         }
     }
+}
+
+/// Returns the place of an exception in the list of all.
+fn place(exception: &str) -> Option<usize> {
+    SystemExceptionKind::ALL.iter().position(|kind| kind.name() == exception)
 }
 
 /// Returns every exception, with a line for each of its codes.
@@ -145,6 +152,7 @@ fn wanted(
             None if rest.len() < 2 && (vendor(first).is_some() || number(first).is_some()) => {
                 code(words).map(|code| (None, Some(code)))
             }
+            None if first.starts_with(|c: char| c.is_ascii_digit()) => Err(not_a_code(words)),
             None => Err(unknown(first)),
         },
     }
@@ -164,12 +172,14 @@ fn code(words: &[&str]) -> Result<Code, oxorb_terminal::output::Failed> {
         },
         _ => None,
     };
-    read.ok_or_else(|| {
-        because(format!(
-            "{:?} is not a minor code: expected a form such as OMG 2, 0x4f4d0002 or 1330446338",
-            words.join(" ")
-        ))
-    })
+    read.ok_or_else(|| not_a_code(words))
+}
+
+fn not_a_code(words: &[&str]) -> oxorb_terminal::output::Failed {
+    because(format!(
+        "{:?} is not a minor code: expected a form such as OMG 2, 0x4f4d0002 or 1330446338",
+        words.join(" ")
+    ))
 }
 
 fn vendor(word: &str) -> Option<&'static str> {

@@ -485,6 +485,13 @@ fn explain_knows_the_minor_codes() {
     let all = good(&["explain"]);
     assert!(all.contains("OBJECT_NOT_EXIST\n"), "{all}");
     assert!(all.contains("OMG 2        (0x4f4d0002)"), "{all}");
+    // The codes of an exception are in the order of their numbers.
+    let codes = json(&["explain", "TRANSIENT", "--format", "json"]);
+    let codes: Vec<u64> =
+        codes.as_array().unwrap().iter().map(|row| row["minor"].as_u64().unwrap()).collect();
+    assert!(codes.is_sorted() && codes.len() > 20, "{codes:?}");
+    let number = bad(&["explain", "99999999999"]);
+    assert!(number.contains("\"99999999999\" is not a minor code"), "{number}");
     let unknown = bad(&["explain", "NOT_AN_EXCEPTION"]);
     assert!(unknown.contains("`oxorb explain` lists them"), "{unknown}");
     let near = bad(&["explain", "COMM_FAIL"]);

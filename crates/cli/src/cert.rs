@@ -42,9 +42,7 @@ pub(crate) fn run(command: Command) -> Done {
 
 #[cfg(not(feature = "tls"))]
 fn new(_: &New) -> Done {
-    Err(oxorb_terminal::output::because(
-        "this command was built without TLS: cargo install oxorb-cli --features tls, which requires a C compiler",
-    ))
+    Err(oxorb_terminal::output::because(crate::WITHOUT_TLS))
 }
 
 #[cfg(feature = "tls")]

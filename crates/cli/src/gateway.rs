@@ -85,8 +85,6 @@ pub(crate) fn run(args: Args) -> Done {
 pub(crate) fn run(args: Args) -> Done {
     match args.command {
         Some(Command::Http(args)) => http::run(*args),
-        _ => Err(oxorb_terminal::output::because(
-            "this command was built without TLS: cargo install oxorb-cli --features tls, which requires a C compiler",
-        )),
+        _ => Err(oxorb_terminal::output::because(crate::WITHOUT_TLS)),
     }
 }

@@ -33,6 +33,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+/// Error of a command that needs the feature `tls`, if the feature is off.
+const WITHOUT_TLS: &str = "this command was built without TLS; in a checkout of OxORB, `cargo install --locked --path \
+    crates/cli --features tls` builds it with TLS, which requires a C compiler";
+
 /// OxORB: a real-time CORBA ORB that interoperates with omniORB and JacORB.
 #[derive(Parser)]
 #[command(name = "oxorb", version, arg_required_else_help = true, max_term_width = 100)]

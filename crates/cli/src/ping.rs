@@ -271,10 +271,7 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
         profile.read(tagged).ok()
     });
     if protocols.named("iiops").is_none() && known.into_iter().any(|it| tells_of_tls(&it)) {
-        said.push(
-            "the address over TLS: this command was built without TLS (cargo install oxorb-cli --features tls)"
-                .to_owned(),
-        );
+        said.push(format!("the address over TLS: {}", crate::WITHOUT_TLS));
     }
     said
 }

@@ -28,8 +28,11 @@ pub(crate) enum Command {
     )]
     Install(InstallArgs),
     /// List the names of the packages
-    #[command(after_help = "Examples:\n  oxorb deploy repository list\n  \
-        oxorb deploy repository list --type IDL:Avionics/Sensor:1.0 --format json")]
+    #[command(
+        visible_alias = "ls",
+        after_help = "Examples:\n  oxorb deploy repository list\n  \
+        oxorb deploy repository list --type IDL:Avionics/Sensor:1.0 --format json"
+    )]
     List(ListArgs),
     /// Write the descriptor of a package, without links to other descriptors
     #[command(after_help = "Example:\n  oxorb deploy repository show gps --to xml")]

@@ -52,6 +52,7 @@ pub(crate) enum Command {
     #[command(name = "sub")]
     Subscribe(subscribe::Args),
     /// List the suppliers and consumers of a server's channels
+    #[command(visible_alias = "list")]
     Ls(stat::ListArgs),
     /// Show the live traffic of channels
     Stat(stat::WatchArgs),

@@ -22,6 +22,7 @@ pub(crate) enum Command {
     /// Serve names, stored in a file that survives crashes
     Serve(serve::Args),
     /// List the bindings of a context
+    #[command(visible_alias = "list")]
     Ls(list::Args),
     /// Show the bindings of a context and of all contexts below it
     Tree(tree::Args),

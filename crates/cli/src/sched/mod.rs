@@ -74,7 +74,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  oxorb sched simulate tasks.toml --strategy MUF --late demote\n  \
         oxorb sched simulate tasks.toml --csv summary.csv --jobs jobs.csv\n  \
-        oxorb sched simulate --paper --out figures    (the simulation of paper 3, E10)"
+        oxorb sched simulate --paper --out figures    (experiment E10: docs/experiments/schedulers.md)"
     )]
     Simulate(simulate::Args),
     /// Draw timelines, latencies, laxities and missed deadlines under several strategies
@@ -112,7 +112,10 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  oxorb sched admitted --at corbaloc::radar:5000")]
     Admitted(admission::AdmittedArgs),
     /// List the operations of a scheduling service, with their priorities if it has computed them
-    #[command(after_help = "Example:\n  oxorb sched list --at corbaname::host#ScheduleService")]
+    #[command(
+        visible_alias = "ls",
+        after_help = "Example:\n  oxorb sched list --at corbaname::host#ScheduleService"
+    )]
     List(remote::ListArgs),
     /// Make a scheduling service compute its schedule
     #[command(

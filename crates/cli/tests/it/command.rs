@@ -541,10 +541,42 @@ fn names_of_a_closed_set_are_listed_and_read_in_other_spellings() {
     assert_ne!(wrong.status.code(), Some(2), "{}", text(&wrong.stderr));
 }
 
+/// Every command that lists is called both `ls` and `list`.
+#[test]
+fn lists_have_two_names() {
+    for noun in [&["ifr"][..], &["name"], &["event"], &["sched"], &["deploy", "repository"]] {
+        let help = |verb: &str| good(&[noun, &[verb, "--help"]].concat());
+        assert_eq!(help("ls"), help("list"), "{noun:?}");
+    }
+}
+
 #[test]
 fn wrong_usage_is_status_2() {
     assert_eq!(oxorb(&["ping"]).status.code(), Some(2));
     assert_eq!(oxorb(&["frobnicate"]).status.code(), Some(2));
+}
+
+#[test]
+#[cfg(not(feature = "tls"))]
+fn a_command_without_tls_says_how_to_build_one() {
+    for args in [&["cert", "new"][..], &["gateway", "gateway.toml"]] {
+        let why = bad(args);
+        assert!(why.contains("`cargo install --locked --path crates/cli --features tls`"), "{why}");
+    }
+}
+
+#[test]
+fn an_http_gateway_without_objects_warns() {
+    const WARNING: &str = "warning: no object and no event channel is offered";
+    // The address is in use, so that the command ends.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let start = |more: &[&str]| bad(&[&["gateway", "http", "--listen", &address], more].concat());
+    assert!(start(&[]).contains(WARNING));
+    for offer in [&["--any-reference"][..], &["--naming"], &["--object", "A=corbaloc::h/A"]] {
+        let said = start(offer);
+        assert!(!said.contains(WARNING) && said.contains("in use"), "{said}");
+    }
 }
 
 #[test]

@@ -199,10 +199,7 @@ fn tls(options: &Options) -> Result<Box<dyn Transport>, Failed> {
 
 #[cfg(not(feature = "tls"))]
 fn tls(_: &Options) -> Result<Box<dyn Transport>, Failed> {
-    Err(because(
-        "https: this command was built without TLS: cargo install oxorb-cli --features tls, which requires a C \
-         compiler",
-    ))
+    Err(because(format!("https: {}", crate::WITHOUT_TLS)))
 }
 
 #[cfg(test)]

@@ -177,6 +177,13 @@ struct DoorArgs {
 pub(crate) fn run(args: Args) -> Done {
     let settings =
         Settings::read(args.file.as_deref(), &args.objects, &args.events, &args.realtime_events)?;
+    let is_empty = settings.objects.is_empty() && settings.channels().next().is_none();
+    if is_empty && !args.naming && !args.any_reference {
+        warning(
+            "no object and no event channel is offered; name them with --object NAME=REFERENCE, --events, \
+             --realtime-events, --naming or a file",
+        );
+    }
     let tokens = args.doors.tokens.as_deref().map(Tokens::read).transpose()?;
     let rights = args.doors.access_rules.as_deref().map(Rights::read).transpose()?;
     let tls = args.doors.tls()?.map(Arc::new);

@@ -21,7 +21,7 @@ pub(crate) enum Form {
     /// Discrete-event simulation
     #[default]
     Events,
-    /// Timelines as constructed by TAO's scheduling service for paper 3
+    /// Timelines as constructed by TAO's scheduling service for its paper (see --paper)
     Constructed,
 }
 
@@ -35,7 +35,8 @@ pub(crate) struct Args {
     how: How,
     #[command(flatten)]
     what: What,
-    /// Simulate table 1 of paper 3 under MUF, MLF, EDF and RMS, in both forms
+    /// Simulate table 1 of "The Design and Performance of a Real-Time CORBA Scheduling Service" (Gill, Levine, Schmidt)
+    /// under MUF, MLF, EDF and RMS, in both forms
     #[arg(long, conflicts_with = "files")]
     paper: bool,
     /// Directory for the figures and tables of --paper

@@ -21,6 +21,7 @@
 //! | [`octets()`] | octets written as hexadecimal digits |
 //! | [`page`] | pages of the documentation that are written from tables |
 //! | [`disk`] | full disks |
+//! | [`svg`] | elements of pictures |
 //! | `authority` | test certificates, by feature `certificates` |
 #![deny(unsafe_code)]
 
@@ -41,6 +42,7 @@ pub mod resources;
 mod rounds;
 mod side_by_side;
 pub mod stall;
+pub mod svg;
 pub mod syscalls;
 pub mod tap;
 mod unique;

@@ -135,6 +135,46 @@ mod tests {
     }
 
     #[test]
+    fn each_value_is_a_bar_as_long_as_the_axis_says() {
+        use oxorb_testkit::svg::elements;
+
+        let groups = vec!["low".to_owned(), "high".to_owned()];
+        let values = [("RMS", [10.0, -20.0]), ("EDF & co", [30.0, 5.0])];
+        let series = values.map(|(name, values)| (name.to_owned(), values.to_vec())).to_vec();
+        let all =
+            elements(&bars(&Bars { title: "Laxity", unit: "ms", groups: groups.clone(), series }));
+        let texts: Vec<_> = all.iter().filter(|it| it.name == "text").collect();
+        assert!(texts.iter().any(|it| it.text == "ms" && it.attributes.contains_key("transform")));
+        // Labels of the vertical axis: pixels of a unit, and of 0.
+        let labels = texts.iter().filter_map(|it| {
+            let is_label = it.attributes.get("text-anchor").is_some_and(|at| at == "end");
+            is_label.then(|| (it.text.parse::<f64>().unwrap(), it.number("y") - 4.0))
+        });
+        let labels: Vec<(f64, f64)> = labels.collect();
+        let (first, last) = (labels[0], labels[labels.len() - 1]);
+        let scale = (first.1 - last.1) / (last.0 - first.0);
+        let zero = first.1 + first.0 * scale;
+        let bars: Vec<_> = all.iter().filter(|it| it.title.is_some()).collect();
+        let expected = groups
+            .iter()
+            .enumerate()
+            .flat_map(|(at, group)| values.map(|(series, values)| (group, series, values[at])));
+        let expected: Vec<_> = expected.collect();
+        assert_eq!(bars.len(), expected.len());
+        for (bar, (group, series, value)) in bars.iter().zip(expected) {
+            assert_eq!(bar.title.as_deref(), Some(&*format!("{group} {series}: {value:.3}")));
+            let (top, height) = (bar.number("y"), bar.number("height"));
+            assert!((height - value.abs() * scale).abs() < 0.2, "{bar:?}");
+            let from_zero = if value < 0.0 { top } else { top + height };
+            assert!((from_zero - zero).abs() < 0.2, "{bar:?}");
+            // The legend names the color.
+            let mut legend = all.iter().zip(&all[1..]).filter(|(_, next)| next.text == series);
+            let (color, _) = legend.next().expect("the series is in the legend");
+            assert_eq!(color.attribute("fill"), bar.attribute("fill"));
+        }
+    }
+
+    #[test]
     fn a_chart_without_values_has_an_axis() {
         let svg = bars(&Bars { title: "", unit: "", groups: vec![], series: vec![] });
         assert!(svg.contains(">1</text>") && !svg.contains("NaN"), "{svg}");

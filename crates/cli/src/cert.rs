@@ -1,7 +1,9 @@
 //! `oxorb cert`: test certificates for TLS.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use oxorb_terminal::duration::{self, DAY};
 use oxorb_terminal::output::Done;
 
 /// Commands of `oxorb cert`.
@@ -29,9 +31,9 @@ pub(crate) struct New {
     /// Name of a client; may be repeated
     #[arg(long = "client", value_name = "NAME", default_values = ["client"])]
     clients: Vec<String>,
-    /// Days for which the certificates are valid
-    #[arg(long, value_name = "N", default_value_t = 90, value_parser = clap::value_parser!(u32).range(1..=3650))]
-    days: u32,
+    /// Time for which the certificates are valid, in whole days. For example 30d; a bare number is days
+    #[arg(long, alias = "days", value_name = duration::VALUE_NAME, default_value = "90d", value_parser = duration::days().at_least(DAY).at_most(DAY.saturating_mul(3650)).in_steps_of(DAY))]
+    lifetime: Duration,
 }
 
 /// Runs the command.
@@ -54,11 +56,11 @@ fn new(wanted: &New) -> Done {
 
     use oxorb_terminal::output::{because, print};
 
-    let New { dir, hosts, clients, days } = wanted;
+    let New { dir, hosts, clients, lifetime } = wanted;
     let made = oxorb::tls::make(&oxorb::tls::WantedCertificates {
         hosts: hosts.clone(),
         clients: clients.clone(),
-        days: *days,
+        days: (lifetime.as_secs() / DAY.as_secs()) as u32,
     });
     let made = made.map_err(because)?;
     let shown = |path: &PathBuf| path.display().to_string();

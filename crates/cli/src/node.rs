@@ -16,6 +16,7 @@ use oxorb_naming::cos_naming::NameComponent;
 use serde_json::json;
 
 use crate::listening::{Callers, ManagerListening, urls};
+use oxorb_terminal::duration::{self, DurationParser};
 use oxorb_terminal::orb::{heed_signals, with_args};
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
@@ -85,20 +86,23 @@ pub(crate) struct Starting {
     /// Maximum number of processes on a node
     #[arg(long, value_name = "N", default_value_t = NodeSettings::default().max_processes, value_parser = at_least_one)]
     max_processes: usize,
-    /// Time limit in seconds from the start of a process to its first call to this manager
-    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().start_timeout.as_secs(), value_parser = seconds())]
-    start_timeout: u64,
-    /// Time limit in seconds of each call to a process: to install, connect and start its instances
-    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().call_timeout.as_secs(), value_parser = seconds())]
-    call_timeout: u64,
-    /// Time limit in seconds for a process to remove its instances, and again to end; then it is killed
-    #[arg(long, value_name = "S", default_value_t = NodeSettings::default().stop_timeout.as_secs(), value_parser = seconds())]
-    stop_timeout: u64,
+    /// Time limit from the start of a process to its first call to this manager. For example 5s; a bare number is
+    /// seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = duration::text(NodeSettings::default().start_timeout), value_parser = limit())]
+    start_timeout: Duration,
+    /// Time limit of each call to a process: to install, connect and start its instances. For example 5s; a bare number
+    /// is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = duration::text(NodeSettings::default().call_timeout), value_parser = limit())]
+    call_timeout: Duration,
+    /// Time limit for a process to remove its instances, and again to end; then it is killed. For example 5s; a bare
+    /// number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = duration::text(NodeSettings::default().stop_timeout), value_parser = limit())]
+    stop_timeout: Duration,
 }
 
-/// Returns the parser of a time limit in seconds.
-pub(crate) fn seconds() -> clap::builder::RangedU64ValueParser<u64> {
-    clap::value_parser!(u64).range(1..=86_400)
+/// Returns the parser of a time limit of managers: 1 ms to a day.
+pub(crate) const fn limit() -> DurationParser {
+    duration::seconds().at_least(Duration::from_millis(1)).at_most(duration::DAY)
 }
 
 /// Parses a maximum number, which is at least 1.
@@ -121,9 +125,9 @@ struct FetchArgs {
     /// -ORBTlsRoots), or corbaloc::HOST:PORT/RepositoryManager; may be repeated
     #[arg(long, value_name = "URL", requires = "fetched")]
     fetch_from: Vec<FetchSource>,
-    /// Time limit in seconds for fetching all files of a plan
-    #[arg(long, value_name = "S", default_value_t = FetchSettings::TIMEOUT.as_secs(), value_parser = seconds())]
-    fetch_timeout: u64,
+    /// Time limit for fetching all files of a plan. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = duration::text(FetchSettings::TIMEOUT), value_parser = limit())]
+    fetch_timeout: Duration,
     /// Maximum size in octets of a fetched file, and of the archive that contains it
     #[arg(long, value_name = "OCTETS", default_value_t = FetchSettings::MAX_FILE_OCTETS, value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     max_artifact_octets: u64,
@@ -140,7 +144,7 @@ impl FetchArgs {
         };
         let fetched = FetchedArtifacts::open(FetchSettings {
             from: self.fetch_from.clone(),
-            timeout: Duration::from_secs(self.fetch_timeout),
+            timeout: self.fetch_timeout,
             max_file_octets: self.max_artifact_octets,
             max_octets: self.max_fetched_octets,
             ..FetchSettings::new(folder)
@@ -223,9 +227,9 @@ impl Starting {
                 Format::Json => ProcessOutput::StandardError,
             },
             max_processes: self.max_processes,
-            start_timeout: Duration::from_secs(self.start_timeout),
-            call_timeout: Duration::from_secs(self.call_timeout),
-            stop_timeout: Duration::from_secs(self.stop_timeout),
+            start_timeout: self.start_timeout,
+            call_timeout: self.call_timeout,
+            stop_timeout: self.stop_timeout,
             ..NodeSettings::default()
         })
     }

@@ -12,6 +12,7 @@ use oxorb::values::Printable;
 use oxorb::{Interface, ObjectRef, Orb, Ref, SystemException, SystemExceptionKind};
 use serde_json::json;
 
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::{call_at, with_args};
 use oxorb_terminal::output::{
     BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json,
@@ -23,7 +24,7 @@ use oxorb_terminal::statistics::{Latencies, Percentiles, Time};
 #[command(
     after_help = "The command measures calls of _non_existent, which every CORBA object answers, whatever its \
     interface. Exit status 0: the object was reached at one endpoint at least, and answered every call.\n\n\
-    Examples:\n  oxorb ping corbaloc::host:2809/NameService\n  oxorb ping -c 10000 -i 0 file:///tmp/account.ior"
+    Examples:\n  oxorb ping corbaloc::host:2809/NameService\n  oxorb ping -c 10000 -i 10ms file:///tmp/account.ior"
 )]
 pub(crate) struct Args {
     /// IOR:, corbaloc:, corbaname: or file:
@@ -31,12 +32,12 @@ pub(crate) struct Args {
     /// Number of calls to measure
     #[arg(short = 'c', long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
     count: u32,
-    /// Milliseconds between calls
-    #[arg(short = 'i', long, default_value_t = 0, value_name = "MS")]
-    interval: u64,
-    /// Time limit in milliseconds for connecting, and for each call
-    #[arg(long, default_value_t = 2000, value_name = "MS")]
-    timeout: u64,
+    /// Time between calls. For example 300ms; a bare number is milliseconds
+    #[arg(short = 'i', long, default_value = "0s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds())]
+    interval: Duration,
+    /// Time limit for connecting, and for each call. For example 300ms; a bare number is milliseconds
+    #[arg(long, default_value = "2s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds())]
+    timeout: Duration,
     /// CORBA priority of the calls, 0 to 32767; selects the lane or band of the server
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i16).range(0..))]
     priority: Option<i16>,
@@ -71,11 +72,10 @@ struct Host {
 
 /// Tries every endpoint, then measures over the first that answers.
 pub(crate) fn run(args: Args) -> Done {
-    let timeout = Duration::from_millis(args.timeout);
     let orb = Orb::builder()
         .client_connections(ClientConnections::Private)
-        .connect_timeout(timeout)
-        .round_trip_timeout(timeout);
+        .connect_timeout(args.timeout)
+        .round_trip_timeout(args.timeout);
     let orb = with_args(orb).build()?;
     call_at(&orb, args.priority).map_err(because)?;
     let object = orb.string_to_object(&args.reference).map_err(because)?;
@@ -436,8 +436,8 @@ fn explained(exception: SystemException) -> String {
 fn measure(object: &ObjectRef, args: &Args) -> Result<Percentiles, SystemException> {
     let mut latencies = Latencies::new();
     for n in 0..args.count {
-        if n > 0 && args.interval > 0 {
-            std::thread::sleep(Duration::from_millis(args.interval));
+        if n > 0 && !args.interval.is_zero() {
+            std::thread::sleep(args.interval);
         }
         let start = Instant::now();
         object.non_existent()?;

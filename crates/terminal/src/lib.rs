@@ -1,8 +1,9 @@
-//! Common parts of OxORB's command-line programs: ORB settings on the command line, output as text
-//! or JSON, and latency statistics. Not for real-time threads.
+//! Common parts of OxORB's command-line programs: ORB settings and durations on the command line,
+//! output as text or JSON, and latency statistics. Not for real-time threads.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod duration;
 pub mod orb;
 pub mod output;
 pub mod statistics;

@@ -17,7 +17,11 @@ mod process;
 mod sched;
 mod server;
 
+use std::time::Duration;
+
+use clap::builder::TypedValueParser;
 use oxorb::Builder;
+use oxorb_terminal::duration;
 #[cfg(not(feature = "avionics"))]
 use oxorb_terminal::output::because;
 use oxorb_terminal::output::{Done, Format, print, print_json};
@@ -50,8 +54,8 @@ use navigation::navigation as interface;
 pub struct Args {
     #[command(subcommand)]
     play: Option<Play>,
-    /// Duration of each of the three acts in seconds
-    #[arg(short, long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    /// Duration of each of the three acts, in whole seconds. For example 5s; a bare number is seconds
+    #[arg(short, long = "duration", alias = "seconds", default_value = "8s", value_name = duration::VALUE_NAME, value_parser = whole_seconds(3600))]
     seconds: u32,
     /// Number of clients that call without a pause
     #[arg(short, long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=64))]
@@ -65,6 +69,13 @@ pub struct Args {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+/// Returns the parser of durations from 1 to `most` seconds.
+fn whole_seconds(most: u64) -> impl TypedValueParser<Value = u32> {
+    const SECOND: Duration = Duration::from_secs(1);
+    let parser = duration::seconds().at_least(SECOND).at_most(Duration::from_secs(most));
+    parser.in_steps_of(SECOND).map(|duration| duration.as_secs() as u32)
 }
 
 /// Demonstrations other than the first.

@@ -100,7 +100,7 @@ fn certificates(places: &Places, oxorb: &Path, java: bool) -> Result<PathBuf, St
     }
     create(&out)?;
     let command = oxorb.join("oxorb");
-    let line = args("cert new --host 127.0.0.1 --host localhost --days 7");
+    let line = args("cert new --host 127.0.0.1 --host localhost --lifetime 7d");
     tool(&command.to_string_lossy(), &line, &out)?;
     if java {
         let export = "pkcs12 -export -in server.pem -inkey server.pem -certfile ca.pem -name server -passout pass:changeit -out server.p12";

@@ -14,6 +14,7 @@ use oxorb::{Interface as _, Orb, Ref};
 use oxorb_dynamic::{Dynamic, Signature};
 
 use crate::types::{IdlArgs, Known, Source};
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::{call_at, with_args};
 use oxorb_terminal::output::{Done, Failed, because, print_json};
 
@@ -70,14 +71,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     idl: IdlArgs,
     /// Interface Repository to take the types from: IOR:, corbaloc:, corbaname: or file:
-    #[arg(long, value_name = "REF", conflicts_with = "files")]
+    #[arg(long, value_name = "URL", conflicts_with = "files")]
     ifr: Option<String>,
     /// Scoped name or repository id of the interface; queried from the object if not given
     #[arg(long, value_name = "NAME")]
     interface: Option<String>,
-    /// Time limit of the call in milliseconds, connecting included
-    #[arg(long, default_value_t = 10_000, value_name = "MS")]
-    timeout: u64,
+    /// Time limit of the call, connecting included. For example 300ms; a bare number is milliseconds
+    #[arg(long, default_value = "10s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds())]
+    timeout: Duration,
     /// CORBA priority of the calls, 0 to 32767; selects the lane or band of the server
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i16).range(0..))]
     priority: Option<i16>,
@@ -93,7 +94,7 @@ pub(crate) struct Args {
 
 /// Calls the operation, and prints its results.
 pub(crate) fn run(args: Args) -> Done {
-    let timeout = Duration::from_millis(args.timeout);
+    let timeout = args.timeout;
     let (name, value) = match args.operation.split_once('=') {
         Some((attribute, value)) => (attribute.trim(), Some(value)),
         None => (args.operation.as_str(), None),

@@ -190,7 +190,7 @@ impl Search<'_> {
         let tried: Vec<String> = self.tried.iter().map(|one| format!("\n  {one}")).collect();
         because(format!(
             "the types of {} are unknown. Sources tried:{}\nSpecify the IDL file that declares it with --idl FILE, or \
-             an Interface Repository with --ifr REF (`oxorb ifr serve` starts one)",
+             an Interface Repository with --ifr URL (`oxorb ifr serve` starts one)",
             self.wanted.name,
             tried.concat()
         ))

@@ -17,7 +17,8 @@ use oxorb::{Interface, Orb};
 use serde_json::json;
 
 use crate::listening::{Callers, ManagerListening, urls};
-use crate::node::{at_least_one, seconds};
+use crate::node::{at_least_one, limit};
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::{heed_signals, with_args};
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
@@ -47,13 +48,14 @@ pub(super) struct Serving {
     /// Maximum number of concurrent plans
     #[arg(long, value_name = "N", default_value_t = ExecutionSettings::default().max_plans, value_parser = at_least_one)]
     max_plans: usize,
-    /// Time limit in seconds of each call to a node manager, such as a call that starts the processes of a plan
-    #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().node_timeout.as_secs(), value_parser = seconds())]
-    node_timeout: u64,
-    /// Duration of leases in seconds: nodes stop a plan whose lease was not renewed for this time, and a node that did
-    /// not answer for this time counts as lost
-    #[arg(long, value_name = "S", default_value_t = ExecutionSettings::default().lease.as_secs(), value_parser = seconds())]
-    lease: u64,
+    /// Time limit of each call to a node manager, such as a call that starts the processes of a plan. For example 5s; a
+    /// bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = duration::text(ExecutionSettings::default().node_timeout), value_parser = limit())]
+    node_timeout: Duration,
+    /// Duration of leases: nodes stop a plan whose lease was not renewed for this time, and a node that did not answer
+    /// for this time counts as lost. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = duration::text(ExecutionSettings::default().lease), value_parser = limit())]
+    lease: Duration,
     /// Restart policy for processes that end unexpectedly: never, or on-failure[:LIMIT[:MILLISECONDS]]
     #[arg(long, value_name = "POLICY", default_value_t)]
     pub(super) restart: RestartPolicy,
@@ -76,9 +78,9 @@ struct Packages {
     /// -ORBTlsRoots), or corbaloc::HOST:PORT/RepositoryManager; may be repeated
     #[arg(long, value_name = "URL", requires = "packages")]
     install_url: Vec<FetchSource>,
-    /// Time limit in seconds for fetching an archive from a server
-    #[arg(long, value_name = "S", default_value_t = RepositorySettings::FETCH_TIMEOUT.as_secs(), value_parser = seconds())]
-    install_timeout: u64,
+    /// Time limit for fetching an archive from a server. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = duration::text(RepositorySettings::FETCH_TIMEOUT), value_parser = limit())]
+    install_timeout: Duration,
     /// Maximum number of packages
     #[arg(long, value_name = "N", default_value_t = RepositorySettings::MAX_PACKAGES, value_parser = at_least_one)]
     max_packages: usize,
@@ -96,7 +98,7 @@ impl Packages {
         let repository = PackageRepository::open(RepositorySettings {
             sources: self.install_from.clone(),
             urls: self.install_url.clone(),
-            fetch_timeout: Duration::from_secs(self.install_timeout),
+            fetch_timeout: self.install_timeout,
             max_packages: self.max_packages,
             max_package_octets: self.max_package_octets,
             ..RepositorySettings::new(folder)
@@ -190,8 +192,8 @@ impl Serving {
     fn settings(&self) -> Result<ExecutionSettings, Failed> {
         Ok(ExecutionSettings {
             max_plans: self.max_plans,
-            node_timeout: Duration::from_secs(self.node_timeout),
-            lease: Duration::from_secs(self.lease),
+            node_timeout: self.node_timeout,
+            lease: self.lease,
             restart: self.restart,
             packages: self.packages.open()?,
             ..ExecutionSettings::default()
@@ -288,9 +290,9 @@ pub(super) struct ManagerArgs {
     /// one at the UNIX socket of this user
     #[arg(long, value_name = "URL")]
     pub(super) at: Option<String>,
-    /// Time limit in seconds of each call to the execution manager
-    #[arg(long, value_name = "S", default_value_t = 300, value_parser = seconds())]
-    timeout: u64,
+    /// Time limit of each call to the execution manager. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "5m", value_parser = limit())]
+    timeout: Duration,
 }
 
 impl ManagerArgs {
@@ -318,7 +320,7 @@ impl ManagerArgs {
 
     /// Returns the time limit of a call.
     pub(super) fn limit(&self) -> Duration {
-        Duration::from_secs(self.timeout)
+        self.timeout
     }
 
     fn manager(&self) -> Result<(Orb, ExecutionManagerRef), Failed> {

@@ -34,7 +34,7 @@ use oxorb_terminal::output::{
     or a parameter for the kernel's command line. docs/doctor.md explains each finding.\n\nExamples:\n  \
     oxorb doctor\n  oxorb doctor --check --format json\n  oxorb doctor --root /mnt/copy-of-another-host\n  \
     oxorb doctor --measure --plot wakeups.svg\n  oxorb doctor --apply -- ./server\n  \
-    oxorb doctor --apply --measure --seconds 30"
+    oxorb doctor --apply --measure --duration 30s"
 )]
 pub(crate) struct Args {
     /// Fail if anything needs improvement

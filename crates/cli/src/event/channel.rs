@@ -10,6 +10,7 @@ use oxorb_event::rtec_event_channel_admin::{
 use oxorb_event::rtec_event_comm::{Event, EventHeader, PushConsumerRef};
 use oxorb_event::{Filter, INITIAL_NAME, asks_for, in_order, publishes};
 
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Failed, because};
 
@@ -20,9 +21,9 @@ pub(super) struct ChannelArgs {
     /// bound as EventService in the Naming Service
     #[arg(long, value_name = "URL")]
     at: Option<String>,
-    /// Time limit in milliseconds for connecting, and for each call; from 1
-    #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Time limit for connecting, and for each call. For example 300ms; a bare number is milliseconds
+    #[arg(long, default_value = "5s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
+    timeout: Duration,
 }
 
 /// Channel, and the ORB that calls it.
@@ -51,8 +52,7 @@ impl ChannelArgs {
 
     /// Applies the time limit to all calls of an ORB.
     pub(super) fn in_time(&self, builder: Builder) -> Builder {
-        let timeout = Duration::from_millis(self.timeout);
-        builder.connect_timeout(timeout).round_trip_timeout(timeout)
+        builder.connect_timeout(self.timeout).round_trip_timeout(self.timeout)
     }
 
     /// Looks the channel up again: its address may have changed.

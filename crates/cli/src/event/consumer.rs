@@ -16,6 +16,7 @@ use super::gaps::{Gaps, told_gap};
 use super::presence::{Presence, Reconnect, State};
 use super::taker::{Takers, Told};
 use super::value::ValueTypes;
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, because};
 
@@ -36,13 +37,13 @@ pub(super) struct Wanted {
     /// Maximum number of events that wait to be written, from 1; further events are counted as missed
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(1..))]
     queue: u32,
-    /// Seconds without an event after which the command asks the channel whether this consumer is still connected; 0:
-    /// never
-    #[arg(long, value_name = "S", default_value = "2", value_parser = seconds)]
+    /// Time without an event after which the command asks the channel whether this consumer is still connected; 0:
+    /// never. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "2s", value_parser = duration::seconds())]
     ping: Duration,
-    /// Seconds for which the command tries to reconnect to a lost channel; 0: without limit. By default, the loss of
-    /// the channel ends the command with status 1
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    /// Time for which the command tries to reconnect to a lost channel; 0: without limit. By default, the loss of the
+    /// channel ends the command with status 1. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, value_parser = duration::seconds())]
     reconnect: Option<Duration>,
     /// Report gaps in the numbers of `oxorb event pub --number`, and end with status 1 if there were any
     #[arg(long)]
@@ -50,8 +51,8 @@ pub(super) struct Wanted {
     /// End after this number of events, with status 0
     #[arg(short, long, value_name = "N")]
     count: Option<u64>,
-    /// End after this number of seconds, with status 0
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    /// End after this time, with status 0. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, value_parser = duration::seconds())]
     duration: Option<Duration>,
 }
 
@@ -254,18 +255,10 @@ fn stop(wake: SyncSender<Message>) -> Result<Arc<AtomicBool>, Failed> {
     Ok(stopped)
 }
 
-/// Parses a number of seconds.
-pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 =
-        text.parse().map_err(|_| "expected a time in seconds, such as 0.5".to_owned())?;
-    time(seconds)
-}
-
 /// Returns a time in seconds, but at most 50 years, which all systems can add to the current time.
 pub(super) fn time(seconds: f64) -> Result<Duration, String> {
-    const LONGEST: Duration = Duration::from_secs(50 * 365 * 24 * 3600);
     let time = Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())?;
-    Ok(time.min(LONGEST))
+    Ok(time.min(duration::LONGEST))
 }
 
 #[cfg(test)]
@@ -274,11 +267,11 @@ mod tests {
 
     #[test]
     fn any_number_of_seconds_can_be_added_to_the_current_time() {
-        for text in ["1e10", "1e19"] {
-            let time = seconds(text).unwrap();
-            assert!(Instant::now().checked_add(time).is_some(), "{text}");
+        for seconds in [1e10, 1e19] {
+            let time = time(seconds).unwrap();
+            assert!(Instant::now().checked_add(time).is_some(), "{seconds}");
         }
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        assert!(seconds("-1").is_err() && seconds("1e30").is_err());
+        assert_eq!(time(0.5), Ok(Duration::from_millis(500)));
+        assert!(time(-1.0).is_err() && time(1e30).is_err());
     }
 }

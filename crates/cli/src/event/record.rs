@@ -25,7 +25,7 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
     Events that the format cannot represent are omitted, counted and reported. The file is written twice a second: if \
     the process is killed, the events written so far can be read. On SIGINT (Ctrl-C) and SIGTERM the command completes \
     the file with its indexes.\n\nExamples:\n  oxorb event record run.mcap\n  \
-    oxorb event record run.mcap 'type==17' --duration 60\n  oxorb event record run.mcap --idl plant.idl --as \
+    oxorb event record run.mcap 'type==17' --duration 1m\n  oxorb event record run.mcap --idl plant.idl --as \
     plant::Level --payload")
 )]
 pub(crate) struct Args {

@@ -24,6 +24,7 @@ use super::schedule::{Scheduled, Service};
 use super::statistics::idl::EventStatisticsRef;
 use super::statistics::{OBJECT, Statistics};
 use crate::listening::{Access, Listening, urls};
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
@@ -81,16 +82,17 @@ pub(crate) struct Args {
     /// Maximum size in octets of the payloads of one push; larger pushes are dropped and counted as refused
     #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().octets)]
     max_octets: usize,
-    /// Time limit of a call to a consumer in milliseconds, from 1
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
-    call_timeout: u64,
-    /// Seconds between two rounds of pings to consumers and suppliers; 0: no pings
-    #[arg(long, value_name = "S", default_value_t = 5)]
-    ping: u64,
-    /// Seconds without an event after which suppliers that cannot be pinged (they connected with a nil reference) are
-    /// disconnected; 0: never
-    #[arg(long, value_name = "S", default_value_t = 0)]
-    supplier_idle: u64,
+    /// Time limit of a call to a consumer. For example 300ms; a bare number is milliseconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "1s", value_parser = duration::milliseconds().positive())]
+    call_timeout: Duration,
+    /// Time between two rounds of pings to consumers and suppliers; 0: no pings. For example 5s; a bare number is
+    /// seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "5s", value_parser = duration::seconds())]
+    ping: Duration,
+    /// Time without an event after which suppliers that cannot be pinged (they connected with a nil reference) are
+    /// disconnected; 0: never. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "0s", value_parser = duration::seconds())]
+    supplier_idle: Duration,
     /// Number of threads that deliver events, from 0 to 64. Each consumer has a queue, so that no consumer delays
     /// another. 0: no queues; the supplier's thread delivers
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(0..=64))]
@@ -101,9 +103,10 @@ pub(crate) struct Args {
     /// Policy when a queue is full; drops are counted
     #[arg(long, value_enum, default_value_t)]
     when_full: Full,
-    /// Milliseconds that a supplier waits for space in a queue before the policy applies
-    #[arg(long, value_name = "MS", default_value_t = 0)]
-    wait: u64,
+    /// Time for which a supplier waits for space in a queue before the policy applies. For example 300ms; a bare number
+    /// is milliseconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "0s", value_parser = duration::milliseconds())]
+    wait: Duration,
     #[command(flatten)]
     scheduled: Scheduled,
     /// Let a consumer or supplier that connects again replace its previous connection
@@ -276,7 +279,7 @@ impl Args {
             }
         });
         if let Some(service) = service {
-            service.apply(&channel, Duration::from_millis(self.call_timeout));
+            service.apply(&channel, self.call_timeout);
         }
         channel.serve(orb, name).map_err(|why| because(format!("{name}: {why}")))
     }
@@ -289,7 +292,7 @@ impl Args {
         let queue = Qos {
             events: self.queue as usize,
             when_full: self.when_full.into(),
-            wait: Duration::from_millis(self.wait),
+            wait: self.wait,
             ..Qos::default()
         };
         let plan = scheduled.unwrap_or_else(|| Plan::pool(usize::from(self.threads)));
@@ -308,7 +311,7 @@ impl Args {
         }
         let settings = Settings {
             reconnect: self.reconnect,
-            call_timeout: Duration::from_millis(self.call_timeout),
+            call_timeout: self.call_timeout,
             dialect: self.filters.into(),
             limits: oxorb_notify::Limits {
                 client_share: self.client_share,
@@ -325,13 +328,12 @@ impl Args {
             supplier_reconnect: self.reconnect,
             timestamps: self.timestamps,
             latency: !self.no_latency,
-            call_timeout: Duration::from_millis(self.call_timeout),
+            call_timeout: self.call_timeout,
             control: Control {
-                period: (self.ping > 0).then(|| Duration::from_secs(self.ping)),
+                period: (!self.ping.is_zero()).then_some(self.ping),
                 ..Control::default()
             },
-            supplier_idle: (self.supplier_idle > 0)
-                .then(|| Duration::from_secs(self.supplier_idle)),
+            supplier_idle: (!self.supplier_idle.is_zero()).then_some(self.supplier_idle),
             limits: Limits {
                 consumers: self.max_consumers,
                 suppliers: self.max_suppliers,

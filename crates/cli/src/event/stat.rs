@@ -10,13 +10,13 @@ use oxorb::{Interface, SystemExceptionKind};
 use serde_json::{Value, json};
 
 use super::channel::{Channel, ChannelArgs};
-use super::consumer::seconds;
 use super::latency::Latency;
 use super::statistics::OBJECT;
 use super::statistics::idl::{
     EventChannelState, EventConsumer, EventDrops, EventStatisticsRef, EventSupplier,
     NotificationState,
 };
+use oxorb_terminal::duration;
 use oxorb_terminal::output::{
     BAD, Done, FAINT, Failed, Format, STRONG, because, control, print, print_json, print_line,
 };
@@ -47,13 +47,13 @@ pub(crate) struct ListArgs {
     the events that wait for a consumer, and the drops by cause; `oxorb event ls` shows totals. Percentiles are at \
     most a sixteenth too large. The command works with servers started by `oxorb event serve`: other event services do \
     not report these numbers.\n\nExamples:\n  oxorb event stat --at corbaloc::host:2811/EventService\n  \
-    oxorb event stat --interval 0.5 --count 20 --format json")
+    oxorb event stat --interval 500ms --count 20 --format json")
 )]
 pub(crate) struct WatchArgs {
     #[command(flatten)]
     at: ChannelArgs,
-    /// Seconds between two reports, from 0.01
-    #[arg(long, value_name = "S", default_value = "1", value_parser = seconds)]
+    /// Time between two reports, at least 10ms. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "1s", value_parser = duration::seconds())]
     interval: Duration,
     /// Number of reports; 0: until the server or this command ends
     #[arg(short, long, value_name = "N", default_value_t = 0)]

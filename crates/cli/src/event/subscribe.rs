@@ -21,7 +21,7 @@ use oxorb_terminal::statistics::{Latencies, Percentiles, Time};
     on other hosts include the difference of the clocks. SIGINT (Ctrl-C) and SIGTERM end the command in an orderly \
     way.\n\nExamples:\n  oxorb event sub 'type==17 && source!=3'\n  oxorb event sub --at \
     corbaloc::host:2811/EventService --format json\n  oxorb event sub --idl plant.idl --as plant::Level --payload \
-    'type==17'\n  oxorb event sub --latency --duration 10")
+    'type==17'\n  oxorb event sub --latency --duration 10s")
 )]
 pub(crate) struct Args {
     #[command(flatten)]

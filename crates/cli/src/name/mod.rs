@@ -13,6 +13,7 @@ use oxorb::policy::ReplyEndTime;
 use oxorb::{Builder, Orb};
 use oxorb_naming::{Name, Names, PORT};
 
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, because};
 
@@ -63,17 +64,17 @@ pub(crate) struct NameServerArgs {
     /// corbaloc::localhost:2809/NameService
     #[arg(long, value_name = "URL")]
     at: Option<String>,
-    /// Time limit in milliseconds for all calls to name servers together; for prune, for each call and for each attempt
-    /// to connect
-    #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Time limit for all calls to name servers together; for prune, for each call and for each attempt to connect. For
+    /// example 300ms; a bare number is milliseconds
+    #[arg(long, default_value = "5s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
+    timeout: Duration,
 }
 
 impl NameServerArgs {
     /// Returns an ORB whose calls share the time limit, and the names below the context.
     fn connect(&self) -> Result<(Orb, Names), Failed> {
         let orb = with_args(self.builder()).build()?;
-        let end = SystemTime::now() + Duration::from_millis(self.timeout);
+        let end = SystemTime::now() + self.timeout;
         orb.policies().set(ReplyEndTime(end))?;
         self.names(orb)
     }
@@ -93,8 +94,7 @@ impl NameServerArgs {
     }
 
     fn builder(&self) -> Builder {
-        let timeout = Duration::from_millis(self.timeout);
-        Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout)
+        Orb::builder().connect_timeout(self.timeout).round_trip_timeout(self.timeout)
     }
 
     /// Returns the context of a name, or the one to begin at.

@@ -27,7 +27,7 @@ use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, pr
     bound again in the meantime stays.\n\nA server that is temporarily down cannot be distinguished from one that no \
     longer exists. With --gone-only, the command removes only names whose server answers that there is no such \
     object.\n\nExit status 0: every remaining name leads to an object.\n\nExamples:\n  oxorb name prune\n  \
-    oxorb name prune detectors --yes --timeout 500 --format json"
+    oxorb name prune detectors --yes --timeout 500ms --format json"
 )]
 pub(crate) struct Args {
     /// Name of the context to begin at; default: the server's root

@@ -9,6 +9,7 @@ use oxorb_naming::{Federation, INITIAL_NAME, Limits, NameService, PORT, Rules, S
 use serde_json::json;
 
 use crate::listening::{Access, Listening, urls};
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::{heed_signals, with_args};
 use oxorb_terminal::output::{Done, Format, print, print_line};
 
@@ -62,9 +63,9 @@ pub(crate) struct Args {
     /// Maximum number of open binding iterators; opening another one closes the one that was idle longest
     #[arg(long, value_name = "N", default_value_t = Limits::default().iterators)]
     max_iterators: usize,
-    /// Seconds after which an idle binding iterator is closed
-    #[arg(long, value_name = "S", default_value_t = Limits::default().iterator_idle.as_secs())]
-    iterator_idle: u64,
+    /// Time after which an idle binding iterator is closed. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = duration::text(Limits::default().iterator_idle), value_parser = duration::seconds())]
+    iterator_idle: Duration,
     /// Output format; JSON writes one line when serving starts, and one for each failure of the store
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -149,7 +150,7 @@ impl Args {
             name_octets: self.max_name,
             reference_octets: self.max_reference,
             iterators: self.max_iterators,
-            iterator_idle: Duration::from_secs(self.iterator_idle),
+            iterator_idle: self.iterator_idle,
             ..Limits::default()
         }
     }

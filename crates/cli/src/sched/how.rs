@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use oxorb_sched::repository::LockingProtocol;
@@ -13,6 +14,7 @@ use oxorb_sched::{DispatchModel, OsPriorities, Overheads, Schedule, Strategy};
 
 use super::load::{self, Loaded};
 use super::{order, overheads, remote, set};
+use oxorb_terminal::duration::{self, DurationParser};
 use oxorb_terminal::output::Failed;
 
 /// Operations, and their strategy.
@@ -43,14 +45,14 @@ pub(crate) struct How {
     #[arg(long, value_name = "MIN,MAX", value_parser = range)]
     pub(super) priorities: Option<(i32, i32)>,
     /// Time between two checks of the laxity of running jobs, with full preemption; default: as the file declares, or
-    /// else 100 us
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    /// else 100us. For example 50us
+    #[arg(long, value_name = duration::VALUE_NAME, value_parser = nanos())]
     pub(super) step: Option<Nanos>,
-    /// Time to take a request off its queue; default: as the file declares, or else 0
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    /// Time to take a request off its queue; default: as the file declares, or else 0s. For example 50us
+    #[arg(long, value_name = duration::VALUE_NAME, value_parser = nanos())]
     pub(super) dispatch: Option<Nanos>,
-    /// Time of a context switch; default: as the file declares, or else 0
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    /// Time of a context switch; default: as the file declares, or else 0s. For example 50us
+    #[arg(long, value_name = duration::VALUE_NAME, value_parser = nanos())]
     pub(super) switch: Option<Nanos>,
     /// File with the costs of dispatching, written by `oxorb doctor --measure --format json`; the options --dispatch
     /// and --switch override it
@@ -78,8 +80,25 @@ pub(super) fn range(text: &str) -> Result<(i32, i32), String> {
     parts.ok_or_else(|| format!("{text:?} is not a range; write for example 1,99"))
 }
 
-pub(super) fn duration(text: &str) -> Result<Nanos, String> {
-    time::parse(text).map_err(|error| error.to_string())
+/// Returns the parser of a time that a schedule can contain.
+pub(super) fn nanos() -> impl TypedValueParser<Value = Nanos> {
+    TIMES.map(in_nanos)
+}
+
+/// Parses a period: a time, or a rate such as `20Hz`.
+pub(super) fn period(text: &str) -> Result<Nanos, String> {
+    match text.trim_end().ends_with("Hz") {
+        true => time::parse_period(text).map_err(|error| error.to_string()),
+        false => TIMES.parse(text).map(in_nanos),
+    }
+}
+
+/// Times that a schedule can contain.
+const TIMES: DurationParser = duration::with_unit().at_most(Duration::from_nanos(time::LONGEST));
+
+fn in_nanos(time: Duration) -> Nanos {
+    // At most `time::LONGEST`.
+    time.as_nanos() as Nanos
 }
 
 /// Parser for names from a closed set. Help and completions list the names; `parse` may accept other spellings, too.

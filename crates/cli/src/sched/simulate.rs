@@ -11,8 +11,9 @@ use oxorb_sched::time::{Nanos, Show, ShowSigned};
 use oxorb_sched::{Schedule, Strategy, TaskSet};
 use serde_json::{Value, json};
 
-use super::how::{How, LateJobs, duration};
+use super::how::{How, LateJobs, nanos};
 use super::paper;
+use oxorb_terminal::duration;
 use oxorb_terminal::output::{BAD, Done, Failed, Format, STRONG, because, print, print_json};
 
 /// Method of computing timelines.
@@ -62,8 +63,8 @@ pub(crate) struct What {
     /// Treatment of late jobs in the form `events`
     #[arg(long, value_enum, default_value_t)]
     late: LateJobs,
-    /// Time for which jobs are released; default: until the schedule repeats
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    /// Time for which jobs are released; default: until the schedule repeats. For example 200ms
+    #[arg(long, value_name = duration::VALUE_NAME, value_parser = nanos())]
     frame: Option<Nanos>,
 }
 

@@ -646,7 +646,7 @@ fn shells_complete_verbs_options_and_values() {
 fn wrong_options_are_told_with_their_place() {
     let cases: [(&[&str], &str); 12] = [
         (&["sub", "--queue", "0"], "--queue <N>"),
-        (&["sub", "--ping", "x"], "expected a time in seconds, such as 0.5"),
+        (&["sub", "--ping", "x"], "a bare number is seconds"),
         (&["sub", "--reconnect=-1"], "--reconnect"),
         (&["pub", "--type", "0"], "from 1 to 2147483647"),
         (&["pub"], "--type <TYPE>"),
@@ -656,7 +656,7 @@ fn wrong_options_are_told_with_their_place() {
         (&["serve", "--when-full", "explode"], "drop-oldest"),
         (&["stat", "--interval=-1"], "--interval"),
         (&["replay"], "<FILE>"),
-        (&["gateway", "udp", "--channel", "x"], "--send"),
+        (&["gateway", "udp", "--at", "x"], "--send"),
     ];
     for (args, place) in cases {
         let output = run(args);

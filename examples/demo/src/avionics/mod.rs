@@ -8,9 +8,11 @@ mod instrument;
 pub(crate) mod server;
 mod stolen;
 
+use crate::whole_seconds;
 use act::Act;
 use compare::Comparison;
 use documents::Documents;
+use oxorb_terminal::duration;
 use oxorb_terminal::output::{Done, Format, STRONG, print, print_json};
 
 /// Arguments of `oxorb demo avionics`.
@@ -22,8 +24,8 @@ use oxorb_terminal::output::{Done, Format, STRONG, print, print_json};
     the demo reports this."
 )]
 pub(crate) struct Args {
-    /// Duration of each of the two acts in seconds
-    #[arg(short, long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    /// Duration of each of the two acts, in whole seconds. For example 5s; a bare number is seconds
+    #[arg(short, long = "duration", alias = "seconds", default_value = "6s", value_name = duration::VALUE_NAME, value_parser = whole_seconds(3600))]
     seconds: u32,
     /// Factor by which each picture of the navigation display takes longer to draw than planned
     #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=20))]

@@ -10,6 +10,8 @@ use oxorb_event::delivery::Qos;
 use oxorb_event::rtec_event_comm::Event;
 use serde::Serialize;
 
+use crate::whole_seconds;
+use oxorb_terminal::duration;
 use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
 
 /// Arguments of `oxorb demo events`.
@@ -21,8 +23,8 @@ use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print
     match."
 )]
 pub(crate) struct Args {
-    /// Duration of the first act in seconds; the others together take about two seconds
-    #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=60))]
+    /// Duration of the first act, in whole seconds; the others together take about two seconds. For example 5s; a bare number is seconds
+    #[arg(short, long = "duration", alias = "seconds", default_value = "4s", value_name = duration::VALUE_NAME, value_parser = whole_seconds(60))]
     seconds: u32,
     /// Output format
     #[arg(long, value_enum, default_value_t)]

@@ -5,7 +5,7 @@ use crate::common::{good, json};
 #[test]
 fn both_servers_are_counted_by_the_ticks_of_the_same_plan() {
     // The ticks below are those of one second: on a busy machine, an act begins late and counts fewer.
-    let told = json(&["demo", "avionics", "--seconds", "2", "--format", "json"]);
+    let told = json(&["demo", "avionics", "--duration", "2s", "--format", "json"]);
     assert_eq!(told["load"], 4);
     for act in ["ordinary", "real_time"] {
         for (display, least, deadline) in

@@ -6,7 +6,7 @@ use crate::common::{bad, json};
 
 #[test]
 fn the_demo_speaks_json() {
-    let args = ["demo", "--seconds", "1", "--clients", "2", "--format", "json"];
+    let args = ["demo", "--duration", "1s", "--clients", "2", "--format", "json"];
     let told = json(&args);
     // The lane and its scheduling class are reported separately.
     for (act, real_time) in [

@@ -18,6 +18,7 @@ pub(super) use trips::answer;
 
 use super::hold::Ends;
 use load::Load;
+use oxorb_terminal::duration;
 use oxorb_terminal::output::{Failed, Format, because};
 use report::Overheads;
 
@@ -25,15 +26,18 @@ use report::Overheads;
 const STAGES: [(&str, u32); 4] =
     [("wake-ups", 40), ("context switches", 10), ("queues", 5), ("round trips", 45)];
 
+/// Unit of the duration of the measurement.
+const SECOND: Duration = Duration::from_secs(1);
+
 /// Arguments of `--measure`.
 #[derive(clap::Args)]
 pub(super) struct MeasureArgs {
     /// Measure wake-ups of threads at each priority, context switches, and round trips
     #[arg(long)]
     measure: bool,
-    /// Duration of the measurement in seconds
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    seconds: u64,
+    /// Duration of the measurement, in whole seconds. For example 5s; a bare number is seconds
+    #[arg(long, alias = "seconds", value_name = duration::VALUE_NAME, default_value = "12s", value_parser = duration::seconds().at_least(SECOND).at_most(3600 * SECOND).in_steps_of(SECOND))]
+    duration: Duration,
     /// Native priorities of the lanes whose wake-ups are measured; 0: SCHED_OTHER
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [0, 10, 50, 90], value_parser = clap::value_parser!(i32).range(0..=99))]
     priorities: Vec<i32>,
@@ -62,7 +66,7 @@ impl MeasureArgs {
     /// Measures for the requested time, or until a signal.
     pub(super) fn run(&self, ends: &Ends, format: Format) -> Result<Measured, Failed> {
         let stage = AtomicUsize::new(0);
-        let mut progress = Progress::new(format, Duration::from_secs(self.seconds));
+        let mut progress = Progress::new(format, self.duration);
         let measured = std::thread::scope(|scope| {
             let work = scope.spawn(|| self.stages(ends, &stage));
             while !work.is_finished() {
@@ -84,7 +88,7 @@ impl MeasureArgs {
     }
 
     fn stages(&self, ends: &Ends, stage: &AtomicUsize) -> Result<Measured, Failed> {
-        let share = |at: usize| Duration::from_millis(self.seconds * 10 * u64::from(STAGES[at].1));
+        let share = |at: usize| self.duration * STAGES[at].1 / 100;
         let mut priorities = self.priorities.clone();
         priorities.sort_unstable();
         priorities.dedup();
@@ -106,7 +110,7 @@ impl MeasureArgs {
             trips.push(place.measure(each, self.idle, ends)?);
         }
         Ok(Measured {
-            seconds: self.seconds,
+            seconds: self.duration.as_secs(),
             load: threads,
             overheads: Overheads::of(&switching, &dispatch),
             wakeups,

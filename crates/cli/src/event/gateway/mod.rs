@@ -12,8 +12,15 @@ use serde_json::json;
 
 use super::channel::end_of_process;
 use crate::listening::Listening;
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_line};
+
+/// Shortest time between two checks of a channel.
+const SHORTEST: Duration = Duration::from_millis(100);
+
+/// Longest time between two checks of a channel.
+const LONGEST: Duration = Duration::from_secs(3600);
 
 /// Arguments of `oxorb event gateway`.
 #[derive(clap::Args)]
@@ -40,9 +47,9 @@ pub(crate) struct Args {
     /// Pass events on regardless of their ttl, and leave the ttl unchanged
     #[arg(long)]
     ignore_ttl: bool,
-    /// Seconds between two checks that both channels exist
-    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    period: u64,
+    /// Time between two checks that both channels exist. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "5s", value_parser = duration::seconds().at_least(SHORTEST).at_most(LONGEST))]
+    period: Duration,
     /// Port to listen on; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -78,11 +85,8 @@ pub(super) fn run(args: &Args) -> Done {
         let found = orb.resolve(url);
         found.map_err(|why| because(format!("the event channel {url}: {why}")))
     };
-    let options = IiopOptions {
-        use_ttl: !args.ignore_ttl,
-        period: Duration::from_secs(args.period),
-        ..IiopOptions::default()
-    };
+    let options =
+        IiopOptions { use_ttl: !args.ignore_ttl, period: args.period, ..IiopOptions::default() };
     let (from, to) = (find(from)?, find(to)?);
     let gateway = IiopGateway::start(&orb, &from, &to, options).map_err(because)?;
     let end = end_of_process()?;
@@ -124,8 +128,8 @@ fn told(args: &Args, before: GatewayState, now: GatewayState) -> Done {
         _ => {
             anstream::eprintln!(
                 "{BAD}{what}{BAD:#}: one of the channels does not answer, or rejects the gateway; the gateway tries \
-                 again every {} s (--period)",
-                args.period
+                 again every {} (--period)",
+                duration::text(args.period)
             );
             Ok(())
         }

@@ -16,7 +16,9 @@ use serde_json::json;
 
 use super::super::channel::end_of_process;
 use super::super::filter;
+use super::{LONGEST, SHORTEST};
 use crate::listening::{Listening, urls};
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_line};
 
@@ -28,19 +30,19 @@ use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_li
     forwards the events that it receives: on hosts that share a multicast group, push events with a ttl of 1. Lost \
     datagrams are not detected. The gateway tries to reach a lost channel until it is available again. The channel \
     calls the gateway, so the gateway needs an address that the channel can reach: --host.\n\nExamples:\n  \
-    oxorb event gateway udp --channel corbaloc::host:2811/EventService \\\n    \
+    oxorb event gateway udp --at corbaloc::host:2811/EventService \\\n    \
     --send 239.255.0.1:10001 --interface eth0\n  \
-    oxorb event gateway udp --channel corbaloc::host:2811/EventService \\\n    \
+    oxorb event gateway udp --at corbaloc::host:2811/EventService \\\n    \
     --receive 239.255.0.1:10001 --interface eth0\n  \
-    oxorb event gateway udp --channel file:ec.ior 'type==17' \\\n    \
+    oxorb event gateway udp --at file:ec.ior 'type==17' \\\n    \
     --send '17@10.0.0.8:9000 *@10.0.0.9:9000' --crc\n  \
-    oxorb event gateway udp --channel file:ec.ior --addresses corbaloc::host:2812/Addresses\n  \
-    oxorb event gateway udp --channel file:ec.ior \\\n    --follow '17@239.255.0.2:10001 *@239.255.0.1:10001'")
+    oxorb event gateway udp --at file:ec.ior --addresses corbaloc::host:2812/Addresses\n  \
+    oxorb event gateway udp --at file:ec.ior \\\n    --follow '17@239.255.0.2:10001 *@239.255.0.1:10001'")
 )]
 pub(crate) struct Args {
     /// Channel: IOR:, corbaloc:, corbaname: or file:
-    #[arg(long, value_name = "URL")]
-    channel: String,
+    #[arg(long, alias = "channel", value_name = "URL")]
+    at: String,
     /// Filter of the events to send, such as `type==17 && source!=3`; default: all events
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
@@ -80,9 +82,9 @@ pub(crate) struct Args {
     /// Send a CRC-32 in each datagram, and require one in each datagram received
     #[arg(long)]
     crc: bool,
-    /// Seconds between two checks that the channel exists
-    #[arg(long, value_name = "S", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    period: u64,
+    /// Time between two checks that the channel exists. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "5s", value_parser = duration::seconds().at_least(SHORTEST).at_most(LONGEST))]
+    period: Duration,
     /// Port on which the channel calls the gateway; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -103,12 +105,11 @@ pub(crate) fn run(args: &Args) -> Done {
     let orb = with_args(builder).build()?;
     let plan = Plan::read(args, &orb)?;
     let addresses = plan.serve_addresses(args, &orb)?;
-    let found: Result<EventChannelRef, _> = orb.resolve(&args.channel);
-    let channel =
-        found.map_err(|why| because(format!("the event channel {}: {why}", args.channel)))?;
+    let found: Result<EventChannelRef, _> = orb.resolve(&args.at);
+    let channel = found.map_err(|why| because(format!("the event channel {}: {why}", args.at)))?;
     let channel = RemoteChannel::new(&orb, channel);
     let end = end_of_process()?;
-    let period = Duration::from_secs(args.period);
+    let period = args.period;
     let mut totals = Totals::default();
     // If the first connection fails, the command ends. Only a connection that is lost later is restored.
     let mut ends = Some(plan.connect(&channel)?);
@@ -184,7 +185,7 @@ impl Plan {
                 });
                 options.receiver.interface = interface;
                 options.receiver.checksum = args.crc;
-                options.period = Duration::from_secs(args.period);
+                options.period = args.period;
                 Some(options)
             }
         };

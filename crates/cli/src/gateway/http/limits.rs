@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use oxorb_dynamic::DecoderLimits;
+use oxorb_terminal::duration;
 
 /// Maximum number of octets of a request's headers.
 pub(super) const MAX_HEADERS: usize = 32 << 10;
@@ -67,10 +68,10 @@ pub(super) fn lower(limits: &mut DecoderLimits) {
 /// Options of limits.
 #[derive(Clone, clap::Args)]
 pub(super) struct LimitArgs {
-    /// Time limit of a call in milliseconds, connecting and waiting for a free thread included; from 1. Clients can
-    /// lower it with the header Request-Timeout, in seconds
-    #[arg(long, default_value_t = 10_000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Time limit of a call, connecting and waiting for a free thread included. Clients can lower it with the header
+    /// Request-Timeout, in seconds. For example 300ms; a bare number is milliseconds
+    #[arg(long, default_value = "10s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
+    timeout: Duration,
     /// Maximum number of concurrent calls; each occupies a thread. One object has at most three quarters
     /// of the threads, and at least one
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -107,20 +108,21 @@ pub(super) struct LimitArgs {
     /// Maximum number of octets of all answers that clients have not received; further requests get 503
     #[arg(long, default_value_t = 256 << 20, value_name = "OCTETS")]
     max_answers: u32,
-    /// Time limit in milliseconds for the arrival of a request's headers, and of its body; from 1
-    #[arg(long, default_value_t = 10_000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
-    read_timeout: u64,
+    /// Time limit for the arrival of a request's headers, and of its body. For example 300ms; a bare number is
+    /// milliseconds
+    #[arg(long, default_value = "10s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
+    read_timeout: Duration,
 }
 
 impl LimitArgs {
     /// Returns the time limit of a call.
     pub(super) fn call_time(&self) -> Duration {
-        Duration::from_millis(self.timeout)
+        self.timeout
     }
 
     /// Returns the time limit for the headers of a request, and for its body.
     pub(super) fn read_time(&self) -> Duration {
-        Duration::from_millis(self.read_timeout)
+        self.read_timeout
     }
 
     /// Returns the maximum number of octets of a body.

@@ -117,7 +117,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     idl: IdlArgs,
     /// Interface Repository to take the types from: IOR:, corbaloc:, corbaname: or file:
-    #[arg(long, value_name = "REF", conflicts_with = "files")]
+    #[arg(long, value_name = "URL", conflicts_with = "files")]
     ifr: Option<String>,
     /// Make omitted arguments and members zero, empty or nil, unless the IDL has a @default for them
     #[arg(long)]

@@ -180,7 +180,7 @@ fn what_was_tried_is_told() {
         "the initial reference InterfaceRepository is not set",
         "the object's _interface: INTF_REPOS",
         "--idl FILE",
-        "--ifr REF",
+        "--ifr URL",
     ] {
         assert!(told.contains(part), "no {part:?} in {told}");
     }

@@ -10,7 +10,9 @@ use oxorb_sched::time::{Nanos, Show};
 use oxorb_sched::{DispatchModel, OsPriorities, Repository, Schedule, Strategy, Task};
 use serde_json::{Value, json};
 
+use super::how::{nanos, period};
 use idl::{AdmissionAnswer, AdmissionRequest, AdmissionVerdict};
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
 use stubs::ox_orb as idl;
@@ -21,18 +23,24 @@ mod stubs {
     oxorb::include_idl!("admission");
 }
 
-/// Time limit of an answer.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// Server to call.
 #[derive(clap::Args)]
 pub(crate) struct ServerArgs {
     /// Address of the server: corbaloc::HOST:PORT, or any reference to its OxorbAdmission object
-    #[arg(long = "at", visible_alias = "server", value_name = "URL")]
+    #[arg(long, alias = "at", value_name = "URL")]
     server: String,
+    /// Time limit for connecting to the server, and for each call. For example 300ms; a bare number is milliseconds
+    #[arg(long, default_value = "30s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
+    timeout: Duration,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+impl ServerArgs {
+    fn connect(&self) -> Result<Server, Failed> {
+        Server::new(&self.server, self.timeout)
+    }
 }
 
 /// Arguments of `oxorb sched admit`.
@@ -41,14 +49,14 @@ pub(crate) struct AdmitArgs {
     /// Work to admit: `operation Radar::Track::update`, `object KEY`, `poa PATH` or `client ADDRESS`
     #[arg(required = true, value_name = "WHOSE")]
     whose: Vec<String>,
-    /// Longest processor time of one request, such as 2ms
-    #[arg(long, value_name = "TIME", value_parser = oxorb_sched::time::parse, required_unless_present = "share")]
+    /// Longest processor time of one request. For example 2ms
+    #[arg(long, value_name = duration::VALUE_NAME, value_parser = nanos(), required_unless_present = "share")]
     worst_case: Option<Nanos>,
-    /// Shortest time between two requests, such as 50ms or 20Hz
-    #[arg(long, value_name = "TIME", value_parser = oxorb_sched::time::parse_period, required_unless_present = "share")]
+    /// Shortest time between two requests, or their greatest rate. For example 50ms or 20Hz
+    #[arg(long, value_name = "DURATION|RATE", value_parser = period, required_unless_present = "share")]
     period: Option<Nanos>,
-    /// Maximum time from a request to its answer; default: the period
-    #[arg(long, value_name = "TIME", value_parser = oxorb_sched::time::parse)]
+    /// Maximum time from a request to its answer; default: the period. For example 20ms
+    #[arg(long, value_name = duration::VALUE_NAME, value_parser = nanos())]
     deadline: Option<Nanos>,
     /// CORBA priority of its requests, from 0 to 32767, if the server uses priorities
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true,
@@ -87,7 +95,7 @@ pub(super) fn admit(args: &AdmitArgs) -> Done {
         priority: args.priority,
         shares: args.share,
     };
-    ask(&Server::new(&args.at.server)?, &[request], args.at.format)
+    ask(&args.at.connect()?, &[request], args.at.format)
 }
 
 /// Admits operations to a server, all or none. `place` returns where an operation was declared.
@@ -95,6 +103,7 @@ pub(super) fn admit_all<'p>(
     operations: &Repository,
     place: impl Fn(&str) -> Option<&'p str>,
     server: &str,
+    timeout: Duration,
     format: Format,
 ) -> Done {
     let priorities = OsPriorities::range(1, 99)?;
@@ -115,7 +124,7 @@ pub(super) fn admit_all<'p>(
         shares: false,
     };
     let requests: Vec<AdmissionRequest> = schedule.tasks.tasks.iter().map(request).collect();
-    ask(&Server::new(server)?, &requests, format)
+    ask(&Server::new(server, timeout)?, &requests, format)
 }
 
 /// Beginning of a message about a property that requests for admission do not have.
@@ -169,7 +178,7 @@ fn ask(server: &Server, requests: &[AdmissionRequest], format: Format) -> Done {
 }
 
 pub(super) fn release(args: &ReleaseArgs) -> Done {
-    let server = Server::new(&args.at.server)?;
+    let server = args.at.connect()?;
     let whose = args.whose.join(" ");
     let released = server.object.release(&whose);
     match (released.map_err(|why| server.failed(why))?, args.at.format) {
@@ -183,7 +192,7 @@ pub(super) fn release(args: &ReleaseArgs) -> Done {
 }
 
 pub(super) fn admitted(args: &AdmittedArgs) -> Done {
-    let server = Server::new(&args.at.server)?;
+    let server = args.at.connect()?;
     let load = server.object.load().map_err(|why| server.failed(why))?;
     if args.at.format == Format::Json {
         let members = load.members.iter().map(|member| {
@@ -297,14 +306,14 @@ struct Server {
 
 impl Server {
     /// Creates the reference, without a call.
-    fn new(url: &str) -> Result<Server, Failed> {
+    fn new(url: &str, timeout: Duration) -> Result<Server, Failed> {
         let named = url.contains('/') || !url.starts_with("corbaloc:");
         let url = match named {
             true => url.to_owned(),
             false => format!("{url}/{}", Served::NAME),
         };
-        let orb = with_args(Orb::builder().connect_timeout(PATIENCE).round_trip_timeout(PATIENCE))
-            .build()?;
+        let builder = Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout);
+        let orb = with_args(builder).build()?;
         let object =
             orb.string_to_object(&url).map_err(|error| because(format!("{url}: {error}")))?;
         Ok(Server {

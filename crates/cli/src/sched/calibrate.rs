@@ -13,6 +13,7 @@ use serde_json::json;
 use super::how::Source;
 use super::measured::{CallCount, OperationMeasurement, Server};
 use super::{emit, rewrite};
+use oxorb_terminal::duration;
 use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
 
 /// Arguments of `oxorb sched calibrate`.
@@ -23,9 +24,9 @@ pub(crate) struct Args {
     /// Address of the application; default: a port of this machine, passed to the application in OXORB_LISTENENDPOINTS
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// Duration of the measurement in seconds
-    #[arg(short, long, value_name = "S", default_value_t = 10.0)]
-    seconds: f64,
+    /// Duration of the measurement. For example 5s; a bare number is seconds
+    #[arg(short = 's', long, alias = "seconds", value_name = duration::VALUE_NAME, default_value = "10s", value_parser = duration::seconds())]
+    duration: Duration,
     /// Ratio of the worst-case time to the longest measured time
     #[arg(long, value_name = "FACTOR", default_value_t = 1.2)]
     margin: f64,
@@ -86,10 +87,10 @@ pub(super) fn run(args: &Args) -> Done {
         Some((program, rest)) => Some(Application::start(program, rest, args, &url, &table)?),
         None => None,
     };
-    let server = Server::new(&url)?;
+    let server = Server::new(&url, args.source.at.timeout)?;
     wait_for(&server, application.as_mut())?;
     server.reset()?;
-    std::thread::sleep(Duration::try_from_secs_f64(args.seconds)?);
+    std::thread::sleep(args.duration);
     let (measured, calls) = (server.operations()?, server.calls()?);
     drop(application);
 
@@ -108,7 +109,7 @@ pub(super) fn run(args: &Args) -> Done {
     if found.is_empty() {
         return Err(because(
             "none of the operations was called during the measurement; start clients that call them, or measure longer \
-             (--seconds)",
+             (--duration)",
         ));
     }
     if let Some(out) = &args.out {

@@ -18,9 +18,6 @@ mod measurements {
     oxorb::include_idl!("measurements");
 }
 
-/// Time limit of an answer.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// Server that measures.
 pub(super) struct Server {
     object: idl::MeasurementsRef,
@@ -29,15 +26,15 @@ pub(super) struct Server {
 
 impl Server {
     /// Creates the reference, without a call. `url` is `corbaloc::host:port`, with or without the object's name, or any
-    /// other reference to the object.
-    pub(super) fn new(url: &str) -> Result<Server, Failed> {
+    /// other reference to the object. `timeout` limits each call, and connecting.
+    pub(super) fn new(url: &str, timeout: Duration) -> Result<Server, Failed> {
         let named = url.contains('/') || !url.starts_with("corbaloc:");
         let url = match named {
             true => url.to_owned(),
             false => format!("{url}/{}", Served::NAME),
         };
-        let orb = with_args(Orb::builder().connect_timeout(PATIENCE).round_trip_timeout(PATIENCE))
-            .build()?;
+        let builder = Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout);
+        let orb = with_args(builder).build()?;
         let object =
             orb.string_to_object(&url).map_err(|error| because(format!("{url}: {error}")))?;
         Ok(Server {

@@ -99,17 +99,17 @@ pub(crate) enum Command {
         guaranteed, best effort, or refused, with the operation that would miss its deadline. A budget enforces each \
         admission. The command fails if the request is refused. docs/admission.md has the details.\n\n\
         Examples:\n  oxorb sched admit operation Radar::Track::update --worst-case 2ms --period 50ms \\\n    \
-        --at corbaloc::radar:5000\n  \
-        oxorb sched admit client 10.0.0.7 --share --at corbaloc::radar:5000"
+        --server corbaloc::radar:5000\n  \
+        oxorb sched admit client 10.0.0.7 --share --server corbaloc::radar:5000"
     )]
     Admit(admission::AdmitArgs),
     /// Release work that a server has admitted
     #[command(
-        after_help = "Example:\n  oxorb sched release client 10.0.0.7 --at corbaloc::radar:5000"
+        after_help = "Example:\n  oxorb sched release client 10.0.0.7 --server corbaloc::radar:5000"
     )]
     Release(admission::ReleaseArgs),
     /// List the work that a server has admitted, and the use of each budget
-    #[command(after_help = "Example:\n  oxorb sched admitted --at corbaloc::radar:5000")]
+    #[command(after_help = "Example:\n  oxorb sched admitted --server corbaloc::radar:5000")]
     Admitted(admission::AdmittedArgs),
     /// List the operations of a scheduling service, with their priorities if it has computed them
     #[command(
@@ -146,7 +146,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "The application can be any OxORB server; it enforces the schedule and measures processor time \
         while it runs. Clients must call it during the measurement. Calls between its operations are detected, too.\n\n\
-        Examples:\n  oxorb sched calibrate tasks.toml --seconds 30 --out tasks.toml -- ./server --quiet\n  \
+        Examples:\n  oxorb sched calibrate tasks.toml --duration 30s --out tasks.toml -- ./server --quiet\n  \
         oxorb sched calibrate tasks.toml --server corbaloc::radar:5000"
     )]
     Calibrate(calibrate::Args),

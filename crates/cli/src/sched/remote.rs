@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::admission::{self, NOT_TRANSFERRED};
 use super::how::range;
 use super::load::{self, Loaded, is_wrong};
+use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, STRONG, because, print, print_json};
 
@@ -22,19 +23,18 @@ use oxorb_terminal::output::{Done, Failed, Format, STRONG, because, print, print
 #[derive(clap::Args)]
 pub(crate) struct ServiceArgs {
     /// Scheduling service: IOR:, corbaloc:, corbaname: or file:
-    #[arg(long, visible_alias = "ref", value_name = "URL")]
+    #[arg(long, alias = "ref", value_name = "URL")]
     at: Option<String>,
-    /// Time limit in milliseconds for connecting to the service, and for each call
-    #[arg(long, default_value_t = 5000, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Time limit for connecting to a server, and for each call. For example 300ms; a bare number is milliseconds
+    #[arg(long, default_value = "5s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
+    pub(super) timeout: Duration,
 }
 
 impl ServiceArgs {
     /// Returns an ORB, and the service: that of `--at`, or else of -ORBInitRef, or else the one bound in the name
     /// server.
     fn connect(&self) -> Result<(Orb, Remote), Failed> {
-        let timeout = Duration::from_millis(self.timeout);
-        let builder = Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout);
+        let builder = Orb::builder().connect_timeout(self.timeout).round_trip_timeout(self.timeout);
         let orb = with_args(builder).build()?;
         let remote = match &self.at {
             Some(url) => Remote::at(&orb, url).map_err(|error| because(&error)),
@@ -120,7 +120,13 @@ pub(super) fn load(args: &LoadArgs) -> Done {
     if let Some(server) = &args.server {
         refuse_servers_and_costs(&files)?;
         let place = |name: &str| files.place(name);
-        return admission::admit_all(&files.repository, place, server, args.format);
+        return admission::admit_all(
+            &files.repository,
+            place,
+            server,
+            args.at.timeout,
+            args.format,
+        );
     }
     let (_orb, remote) = args.at.connect()?;
     let loaded = remote.load(&files.repository)?;

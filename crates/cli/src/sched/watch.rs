@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::how::Source;
 use super::measured::{OperationMeasurement, Server, Times};
+use oxorb_terminal::duration;
 use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, control, print, print_line};
 use oxorb_terminal::statistics::Time;
 
@@ -21,9 +22,9 @@ pub(crate) struct Args {
     /// Address of the server that measures: corbaloc::HOST:PORT, or any reference to its OxorbMeasurements object
     #[arg(long, value_name = "URL")]
     server: String,
-    /// Seconds between two reports
-    #[arg(long, value_name = "S", default_value_t = 1.0)]
-    interval: f64,
+    /// Time between two reports, at least 10ms. For example 5s; a bare number is seconds
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "1s", value_parser = duration::seconds())]
+    interval: Duration,
     /// Number of reports; 0: until the server or this command ends
     #[arg(short, long, value_name = "N", default_value_t = 0)]
     count: u64,
@@ -77,7 +78,7 @@ pub(super) fn run(args: &Args) -> Done {
     let loaded = args.source.load()?;
     let schedule = args.source.how.schedule(&loaded)?;
     let report = analysis::analyse(&schedule.tasks);
-    let server = Server::new(&args.server)?;
+    let server = Server::new(&args.server, args.source.at.timeout)?;
     let live = args.format == Format::Text && std::io::stdout().is_terminal();
     let mut looks = 0;
     loop {
@@ -96,7 +97,7 @@ pub(super) fn run(args: &Args) -> Done {
         if looks == args.count {
             return Ok(());
         }
-        std::thread::sleep(Duration::try_from_secs_f64(args.interval.max(0.01))?);
+        std::thread::sleep(args.interval.max(Duration::from_millis(10)));
     }
 }
 

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use oxorb_testkit::svg::elements;
+
 use crate::common::{Folder, good, sched, text};
 
 const SET: &str = "tests/sched/avionics.toml";
@@ -284,6 +286,62 @@ fn a_set_is_simulated_and_drawn() {
         let picture = fs::read_to_string(folder.0.join("figures").join(file)).unwrap();
         assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{file}");
     }
+}
+
+#[test]
+fn pictures_show_each_job_each_miss_and_units() {
+    let folder = Folder::new("sched-pictures");
+    // `b & c` needs 6 ms within 8 ms, of which `a` takes 4 ms.
+    let set = operation("a", "2 ms", "4 ms", "") + &operation("b & c", "6 ms", "20 ms", "8 ms");
+    let set = folder.file("overloaded.toml", &set);
+    let told = json(&["simulate", &set, "--strategy", "RMS", "--format", "json"]);
+    let (jobs, missed) = (told["jobs"].as_u64().unwrap(), told["missed"].as_u64().unwrap());
+    assert_eq!((jobs, missed), (6, 1), "{told}");
+    good(&["plot", &set, "--compare", "RMS,EDF", "--out", &folder.path("figures")]);
+    let picture =
+        |file: &str| elements(&fs::read_to_string(folder.0.join("figures").join(file)).unwrap());
+    let timeline = picture("timeline-rms.svg");
+    let titles = |name: &str| {
+        let named = timeline.iter().filter(|it| it.name == name);
+        named.filter_map(|it| it.title.clone()).collect::<Vec<String>>()
+    };
+    let bars = titles("rect");
+    for (name, count) in [("a", 5), ("b & c", 1)] {
+        for number in 0..count {
+            let start = format!("{name} job {number}, ");
+            assert!(bars.iter().any(|title| title.starts_with(&start)), "{start}: {bars:?}");
+        }
+    }
+    assert_eq!(titles("path"), ["b & c job 0 missed its deadline at 8 ms"]);
+    let labels = timeline.iter().filter(|it| it.name == "text").map(|it| it.text.as_str());
+    let labels: Vec<&str> = labels.collect();
+    assert!(labels.contains(&"RMS") && labels.contains(&"b & c"), "{labels:?}");
+    let times = labels.iter().filter(|label| oxorb_sched::time::parse(label).is_ok()).count();
+    assert!(times >= 5, "the axis has times with units: {labels:?}");
+    for (file, unit, count) in [
+        ("latency.svg", "milliseconds", 4),
+        ("laxity.svg", "milliseconds", 4),
+        ("missed.svg", "fraction", 4),
+    ] {
+        let all = picture(file);
+        assert_eq!(all.iter().filter(|it| it.title.is_some()).count(), count, "{file}");
+        assert!(all.iter().any(|it| it.text == unit), "{file}");
+    }
+    let missed = picture("missed.svg");
+    let fraction =
+        missed.iter().find_map(|it| it.title.clone().filter(|it| it.starts_with("b & c RMS")));
+    assert_eq!(fraction.as_deref(), Some("b & c RMS: 1.000"));
+}
+
+/// Returns an operation of a task set; the deadline is the period unless given.
+fn operation(name: &str, wcet: &str, period: &str, deadline: &str) -> String {
+    let deadline = match deadline {
+        "" => String::new(),
+        deadline => format!("deadline = \"{deadline}\"\n"),
+    };
+    format!(
+        "[[operation]]\nname = \"{name}\"\nwcet = \"{wcet}\"\nperiod = \"{period}\"\nthreads = 1\n{deadline}\n"
+    )
 }
 
 #[test]

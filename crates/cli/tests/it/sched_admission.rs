@@ -55,6 +55,8 @@ fn operations_are_admitted_listed_and_released() {
     );
     let load = json(&["admitted", "--server", &url]);
     assert_eq!(load["late_comers"], "refuse");
+    // The former name of --server, and a time limit.
+    assert_eq!(json(&["admitted", "--at", &url, "--timeout", "1m"])["members"], load["members"]);
     assert_eq!(load["members"].as_array().unwrap().len(), 2);
     assert_eq!(load["budgets"][0]["budget"], "time=4ms/10ms longest=4ms beyond=refuse");
     let released = good(&["release", "operation", "a::B::one", "--server", &url]);

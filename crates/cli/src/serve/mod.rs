@@ -16,6 +16,7 @@ use oxorb_ifr::client;
 use oxorb_ifr::types::{Interface, Types};
 use serde_json::json;
 
+use crate::listening::{Listening, urls};
 use crate::types::{IdlArgs, Known, Source};
 use oxorb_terminal::orb::{heed_signals, with_args};
 use oxorb_terminal::output::{Done, Failed, because};
@@ -45,12 +46,13 @@ Examples:
   oxorb serve --idl bank.idl --interface bank::Account \\
     --script account.toml --name Account --port 2809
   oxorb serve --ifr corbaloc::host:2810/InterfaceRepository --interface bank::Account --defaults
+  oxorb serve --idl bank.idl --script account.toml --name Account --listen uiop:///run/bank
   oxorb call --idl bank.idl corbaloc::localhost:2809/Account withdraw 10")]
 pub(crate) struct Args {
     #[command(flatten)]
     idl: IdlArgs,
     /// Interface Repository to take the types from: IOR:, corbaloc:, corbaname: or file:
-    #[arg(long, value_name = "REF", conflicts_with = "files", requires = "interface")]
+    #[arg(long, value_name = "URL", conflicts_with = "files", requires = "interface")]
     ifr: Option<String>,
     /// Scoped name or repository id; may be omitted if the IDL has one interface
     #[arg(long, value_name = "NAME")]
@@ -62,12 +64,11 @@ pub(crate) struct Args {
     /// values of the script are also zero, unless the IDL has a @default for them
     #[arg(long)]
     defaults: bool,
-    /// Address to listen on; 0.0.0.0 for all addresses
-    #[arg(long, default_value = "127.0.0.1")]
-    host: String,
     /// Port to listen on; 0 lets the system choose
     #[arg(long, default_value_t = 0)]
     port: u16,
+    #[command(flatten)]
+    listening: Listening,
     /// Serve the object at corbaloc::HOST:PORT/NAME, too
     #[arg(long)]
     name: Option<String>,
@@ -82,11 +83,7 @@ pub(crate) fn run(args: Args) -> Done {
         Some(path) => Script::read(path).map_err(because)?,
         None => Script::default(),
     };
-    let host = match args.host.contains(':') && !args.host.starts_with('[') {
-        true => format!("[{}]", args.host),
-        false => args.host.clone(),
-    };
-    let orb = Orb::builder().listen(&format!("iiop://{host}:{}", args.port));
+    let orb = args.listening.at(Orb::builder(), args.port);
     // Listen only when the object exists: until then, clients must fail to connect and not receive OBJECT_NOT_EXIST.
     let orb = with_args(orb.listen_late()).build()?;
     let (interface, source) = types(&args, &orb)?;
@@ -144,7 +141,7 @@ fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
     let Some(reference) = &args.ifr else {
         return Err(because(
             "the types of the interface are needed: specify the IDL file that declares it with --idl FILE, or an \
-             Interface Repository that contains it with --ifr REF",
+             Interface Repository that contains it with --ifr URL",
         ));
     };
     let Some(name) = &args.interface else {
@@ -158,10 +155,12 @@ fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
     Ok((interface, Source::Repository(repository)))
 }
 
-/// Returns the short URL of a bound name.
+/// Returns the short URL of a bound name: for IIOP, or else for another protocol.
 fn named(object: &ObjectRef, name: &str) -> Option<String> {
-    let profile = object.reference().ior().iiop_profiles().next()?;
-    Some(format!("corbaloc::1.2@{}/{name}", profile.endpoints()[0]))
+    match object.reference().ior().iiop_profiles().next() {
+        Some(profile) => Some(format!("corbaloc::1.2@{}/{name}", profile.endpoints()[0])),
+        None => urls(object.reference(), name).into_iter().next(),
+    }
 }
 
 /// Returns the interface of this name, or the only one.

@@ -643,6 +643,36 @@ returns = "$p"
     }
 }
 
+/// The server listens as all other servers do, on any protocol.
+#[test]
+fn serve_listens_at_the_given_endpoints() {
+    let socket = std::env::temp_dir().join(format!("oxorb-serve-{}", oxorb_testkit::unique()));
+    let endpoint = format!("uiop://{}", socket.display());
+    let local = Bank::with_script("listen-local", SCRIPT, &["--listen", &endpoint]);
+    assert_eq!(local.corbaloc, format!("corbaloc:uiop:{}|Account", socket.display()));
+    let both = ["--listen", &format!("{endpoint}-2"), "--listen", "iiop://127.0.0.1:0"];
+    let both = Bank::with_script("listen-both", SCRIPT, &both);
+    assert!(both.corbaloc.starts_with("corbaloc::1.2@127.0.0.1:"), "{}", both.corbaloc);
+    for (bank, url) in [
+        (&local, local.corbaloc.clone()),
+        (&both, both.corbaloc.clone()),
+        (&both, format!("corbaloc:uiop:{}-2|Account", socket.display())),
+    ] {
+        let answer = bank.run(&url, &["_non_existent"]);
+        assert_eq!(text(&answer.stdout).trim(), "false", "{url}: {}", text(&answer.stderr));
+    }
+    for option in [["--port", "2809"], ["--host", "127.0.0.1"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))
+            .args(["serve", "--idl", "bank.idl", "--listen", &endpoint])
+            .args(option)
+            .output()
+            .unwrap();
+        let why = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{why}");
+        assert!(why.contains("--listen") && why.contains(option[0]), "{why}");
+    }
+}
+
 /// A signal ends the server gracefully: the running request is answered, and the exit status is 0.
 #[test]
 fn a_signal_ends_serve_when_running_requests_are_answered() {

@@ -1,14 +1,19 @@
 //! `oxorb ifr`: the Interface Repository.
 
+mod definition;
 mod list;
+mod running;
 mod serve;
+mod stored;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use oxorb_ifr::{Repository, Store, Unit};
 
 use crate::idl::{Reading, tell};
 use crate::listening::Listening;
+use oxorb_terminal::duration;
 use oxorb_terminal::output::{Done, Failed, Format, because, print};
 
 /// Verbs of `oxorb ifr`.
@@ -36,23 +41,27 @@ pub(crate) enum Command {
         #[command(flatten)]
         place: Place,
     },
-    /// List the contents of the repository
-    #[command(visible_alias = "list")]
+    /// List the contents of a repository
+    #[command(
+        visible_alias = "list",
+        after_help = "Examples:\n  oxorb ifr ls bank\n  \
+        oxorb ifr ls --at corbaloc::host:2810/InterfaceRepository --timeout 30s"
+    )]
     Ls {
         /// Module, interface or type to list instead of the whole repository: repository id or scoped name
         name: Option<String>,
         #[command(flatten)]
-        place: Place,
+        from: RepositoryArgs,
         /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
-    /// Show one definition
+    /// Show one definition of a repository
     Show {
         /// Repository id or scoped name
         name: String,
         #[command(flatten)]
-        place: Place,
+        from: RepositoryArgs,
         /// Output format
         #[arg(long, value_enum, default_value_t)]
         format: Format,
@@ -71,9 +80,14 @@ pub(crate) enum Command {
         /// Write the reference to FILE, too
         #[arg(long, value_name = "FILE")]
         ior_file: Option<PathBuf>,
-        /// Milliseconds between two checks for changes made by `oxorb ifr load` or `unload`; 0: no checks
-        #[arg(long, default_value_t = 1000, value_name = "MS")]
-        watch: u64,
+        /// Time between two checks for changes made by `oxorb ifr load` or `unload`; 0: no checks. For example 300ms; a
+        /// bare number is milliseconds
+        #[arg(long, default_value = "1s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds())]
+        watch: Duration,
+        /// Output format; JSON writes one line when serving starts, one for each change, and one for each change that
+        /// cannot be read
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
     },
 }
 
@@ -85,15 +99,28 @@ pub(crate) struct Place {
     store: PathBuf,
 }
 
+/// Repository to read: that of a store, or a running one.
+#[derive(clap::Args)]
+pub(crate) struct RepositoryArgs {
+    #[command(flatten)]
+    place: Place,
+    /// Running Interface Repository of any ORB to read instead of a store: IOR:, corbaloc:, corbaname: or file:
+    #[arg(long, alias = "ifr", value_name = "URL", conflicts_with = "store")]
+    at: Option<String>,
+    /// Time limit for all calls to a running repository together. For example 300ms; a bare number is milliseconds
+    #[arg(long, default_value = "10s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
+    timeout: Duration,
+}
+
 /// Runs one verb.
 pub(crate) fn run(command: Command) -> Done {
     match command {
         Command::Load { files, reading, place } => load(&files, &reading, &place),
         Command::Unload { files, place } => unload(&files, &place),
-        Command::Ls { name, place, format } => list::list(name.as_deref(), &place, format),
-        Command::Show { name, place, format } => list::show(&name, &place, format),
-        Command::Serve { place, port, listening, ior_file, watch } => {
-            serve::serve(&place, &listening, port, ior_file, watch)
+        Command::Ls { name, from, format } => list::list(name.as_deref(), &from, format),
+        Command::Show { name, from, format } => list::show(&name, &from, format),
+        Command::Serve { place, port, listening, ior_file, watch, format } => {
+            serve::serve(&place, &listening, port, ior_file, watch, format)
         }
     }
 }

@@ -1,24 +1,25 @@
 //! `oxorb ifr serve`: serves the repository as CORBA objects, and reloads it after changes.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use oxorb::rt::ThreadPurpose;
 use oxorb::{Interface as _, Orb};
 use oxorb_ifr::{INITIAL_NAME, Repository, Served, Store};
+use serde_json::json;
 
 use super::Place;
 use crate::listening::{Access, Listening, urls};
 use oxorb_terminal::orb::{heed_signals, with_args};
-use oxorb_terminal::output::{Done, print};
+use oxorb_terminal::output::{Done, Format, print, print_line};
 
 pub(super) fn serve(
     place: &Place,
     listening: &Listening,
     port: u16,
     ior_file: Option<PathBuf>,
-    watch: u64,
+    watch: Duration,
+    format: Format,
 ) -> Done {
     // The store is closed while the repository is served, so that other commands can load IDL.
     let mut seen = Stamp::of(&place.store);
@@ -31,15 +32,27 @@ pub(super) fn serve(
     if let Some(file) = ior_file {
         std::fs::write(file, root.to_ior())?;
     }
-    let urls = urls(root.reference(), INITIAL_NAME).join(" ");
-    print(format_args!("serving {count} objects at {urls}\n"))?;
+    let urls = urls(root.reference(), INITIAL_NAME);
     // Report read-only access, because clients cannot change the repository.
-    Access::of(&orb, true).print()?;
-    if watch > 0 {
+    let access = Access::of(&orb, true);
+    match format {
+        Format::Text => {
+            print(format_args!("serving {count} objects at {}\n", urls.join(" ")))?;
+            access.print()?;
+        }
+        Format::Json => print_line(&json!({
+            "event": "serving",
+            "corbaloc": urls,
+            "ior": root.to_ior(),
+            "objects": count,
+            "access": access.json(),
+        }))?,
+    }
+    if !watch.is_zero() {
         let store = place.store.clone();
         orb.start_thread(ThreadPurpose::Watcher, "oxorb-watch", move || {
             loop {
-                std::thread::sleep(Duration::from_millis(watch));
+                std::thread::sleep(watch);
                 let now = Stamp::of(&store);
                 if now.is_none() || now == seen {
                     continue;
@@ -48,9 +61,18 @@ pub(super) fn serve(
                 seen = now;
                 // After an error, the previous contents continue to be served. Serving also continues if the message
                 // cannot be written.
-                let _ = match reload(&store, &served) {
-                    Ok(count) => writeln!(anstream::stdout(), "serving {count} objects"),
-                    Err(error) => writeln!(anstream::stderr(), "not reloaded: {error}"),
+                let _ = match (reload(&store, &served), format) {
+                    (Ok(count), Format::Text) => print(format_args!("serving {count} objects\n")),
+                    (Ok(count), Format::Json) => {
+                        print_line(&json!({ "event": "changed", "objects": count }))
+                    }
+                    (Err(error), Format::Text) => {
+                        anstream::eprintln!("not reloaded: {error}");
+                        Ok(())
+                    }
+                    (Err(error), Format::Json) => {
+                        print_line(&json!({ "event": "failure", "why": error.to_string() }))
+                    }
                 };
             }
         })?;

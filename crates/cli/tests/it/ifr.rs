@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use oxorb_testkit::process::Process;
 
+use crate::common::{Folder, LIMIT};
+
 fn ifr(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_oxorb"))
         .arg("ifr")
@@ -138,4 +140,137 @@ fn what_is_loaded_while_it_is_served_is_there_soon() {
     let (_server, url) = serve();
     assert!((0..4).all(|number| knows(&url, number)));
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Definitions of every kind, with names that do not follow from the repository ids.
+const KINDS: &str = r#"
+#pragma prefix "example.com"
+module shop {
+  const long MOST = 7;
+  const string GREETING = "hello";
+  exception Sold { string to; };
+  enum Color { RED, GREEN };
+  struct Item { string name; long price; Color color; };
+  typedef sequence<Item, 3> Items;
+  typedef Items Row[2];
+  typedef string<8> Short;
+  union Choice switch (Color) { case RED: long a; default: string b; };
+  native Handle;
+  valuetype Note string;
+  abstract valuetype Touchable { void touch(); };
+  valuetype Person : supports Thing {
+    public string name;
+    private Short age;
+    Items all(in Short s);
+    factory make(in string n);
+  };
+  abstract interface Thing { void go(); };
+  local interface Here { void stay(); };
+  interface Shop : Thing {
+    struct Own { long x; };
+    readonly attribute string title;
+    attribute Items best;
+    long add(in long a, out Item b, inout Choice c) raises (Sold);
+    oneway void tell(in Object who);
+    any pick(in Row row, in Person who);
+  };
+  module inner { interface Desk : Shop { void close(); }; };
+};"#;
+
+/// Starts `oxorb ifr serve` in a folder; also returns the repository's URL.
+fn served(folder: &Path) -> (Process, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+    command.args(["ifr", "serve", "--host", "127.0.0.1", "--port", "0"]).current_dir(folder);
+    let mut server = Process::spawn(command);
+    let line = server.wait_for_line("corbaloc", LIMIT);
+    let url = line.rsplit(' ').next().unwrap().to_owned();
+    (server, url)
+}
+
+#[test]
+fn a_running_repository_is_printed_like_its_store() {
+    let folder = Folder::new("ifr-running");
+    std::fs::write(folder.0.join("kinds.idl"), KINDS).unwrap();
+    stdout(ifr(&folder.0, &["load", "kinds.idl"]));
+    let (_server, url) = served(&folder.0);
+    let alike = |args: &[&str]| {
+        let stored = stdout(ifr(&folder.0, args));
+        assert_eq!(stdout(ifr(&folder.0, &[args, &["--at", &url]].concat())), stored, "{args:?}");
+        stored
+    };
+    let all = alike(&["ls"]);
+    for line in [
+        "module shop  IDL:example.com/shop:1.0\n",
+        "  abstract interface Thing  IDL:example.com/shop/Thing:1.0\n",
+        "    module inner",
+    ] {
+        assert!(all.contains(line.trim_start_matches("  ")), "{all}");
+    }
+    let all: serde_json::Value = serde_json::from_str(&alike(&["ls", "--format", "json"])).unwrap();
+    let names = all.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap());
+    let names: Vec<&str> = names.collect();
+    assert!(names.len() >= 35, "{names:?}");
+    for name in names {
+        alike(&["show", name]);
+        alike(&["show", name, "--format", "json"]);
+        alike(&["ls", name]);
+    }
+    let shown = alike(&["show", "IDL:example.com/shop/inner/Desk:1.0"]);
+    for line in [
+        "interface Desk : ::shop::Shop\n",
+        "  void close()\n",
+        "  long add(in long a, out ::shop::Item b, inout ::shop::Choice c) raises (::shop::Sold)\n",
+        "  void go()\n",
+    ] {
+        assert!(shown.contains(line), "{line}{shown}");
+    }
+    // The option of other commands that read a repository names it, too.
+    let by_ifr = stdout(ifr(&folder.0, &["ls", "shop::inner", "--ifr", &url]));
+    assert_eq!(by_ifr, alike(&["ls", "shop::inner"]));
+    for missing in ["shop::Nothing", "IDL:example.com/nothing:1.0"] {
+        let output = ifr(&folder.0, &["show", missing, "--at", &url]);
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{why}");
+        assert!(why.contains("does not contain") && why.contains(missing), "{why}");
+    }
+    let both = ifr(&folder.0, &["ls", "--at", &url, "--store", "oxorb-ifr.redb"]);
+    assert_eq!(both.status.code(), Some(2));
+}
+
+#[test]
+fn a_repository_that_does_not_answer_is_an_error() {
+    let folder = Folder::new("ifr-silent");
+    // Connections are accepted by the system, and never answered.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("corbaloc::{}/InterfaceRepository", silent.local_addr().unwrap());
+    for args in [&["ls"][..], &["show", "A"]] {
+        let output = ifr(&folder.0, &[args, &["--at", &url, "--timeout", "200ms"]].concat());
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{why}");
+        assert!(why.contains("the Interface Repository") && why.contains(&url), "{why}");
+    }
+}
+
+/// The contents of a foreign repository may have no end.
+#[test]
+fn a_module_that_contains_itself_is_an_error() {
+    let folder = Folder::new("ifr-endless");
+    let ir = concat!(env!("CARGO_MANIFEST_DIR"), "/../ifr/idl/ir.idl");
+    let port = oxorb_testkit::net::free_port();
+    let url = format!("corbaloc::127.0.0.1:{port}/Endless");
+    let module = "{ name = \"m\", id = \"IDL:m:1.0\", defined_in = \"\", version = \"1.0\" }";
+    let script = format!(
+        "[operations.describe_contents]\nreturns = [{{ contained_object = \"{url}\", kind = \"dk_Module\", value = {{ \
+         type = \"CORBA::ModuleDescription\", value = {module} }} }}]\n"
+    );
+    let script = folder.file("endless.toml", &script);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+    command.args(["serve", "--idl", ir, "--interface", "CORBA::Repository", "--defaults"]);
+    command.args(["--script", &script, "--name", "Endless", "--port", &port.to_string()]);
+    let mut server = Process::spawn(command);
+    server.wait_for_line("corbaloc", LIMIT);
+    let output = ifr(&folder.0, &["ls", "--at", &url, "--timeout", "60s"]);
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{why}");
+    assert!(why.contains("::m::m::m") && why.contains("more than 64 deep"), "{why}");
 }

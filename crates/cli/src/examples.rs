@@ -82,8 +82,47 @@ fn examples_of_pages_are_commands() {
     checked.end(20);
 }
 
+/// Scripts contain the names that options had in earlier versions. They are accepted, but not shown.
+#[test]
+fn former_names_are_accepted_and_hidden() {
+    for (line, hidden) in [
+        ("sched admitted --at corbaloc::host:5000", "--at"),
+        ("sched admit client 10.0.0.7 --share --at corbaloc::host:5000", "--at"),
+        ("sched list --ref corbaloc::host:5000/ScheduleService", "--ref"),
+        ("sched calibrate set.toml --seconds 2.5 -- ./server", "--seconds"),
+        ("event gateway udp --channel file:ec.ior --receive 239.255.0.1:10001", "--channel"),
+        ("ifr ls --ifr corbaloc::host:2810/InterfaceRepository", "--ifr"),
+        ("doctor --measure --seconds 30", "--seconds"),
+        ("cert new --days 30", "--days"),
+        ("demo --seconds 3", "--seconds"),
+        ("demo events --seconds 3", "--seconds"),
+        ("demo avionics --seconds 3", "--seconds"),
+    ] {
+        let words: Vec<&str> = std::iter::once("oxorb").chain(line.split(' ')).collect();
+        if let Err(error) = Cli::try_parse_from(&words) {
+            panic!("{line}: {error}");
+        }
+        let mut command = Cli::command();
+        command.build();
+        let mut of = &mut command;
+        for word in line.split(' ') {
+            if of.find_subcommand(word).is_none() {
+                break;
+            }
+            of = of.find_subcommand_mut(word).expect("it was found");
+        }
+        let help = of.render_long_help().to_string();
+        let shown = help.split_whitespace().any(|word| word == hidden);
+        assert!(!shown, "{line}: {hidden} is shown:\n{help}");
+    }
+}
+
 /// Calls `each` with a command and all its subcommands, and their paths (such as `oxorb name ls`).
-fn walk(command: &clap::Command, path: &str, each: &mut impl FnMut(&str, &clap::Command)) {
+pub(crate) fn walk(
+    command: &clap::Command,
+    path: &str,
+    each: &mut impl FnMut(&str, &clap::Command),
+) {
     each(path, command);
     for below in command.get_subcommands() {
         walk(below, &format!("{path} {}", below.get_name()), each);

@@ -7,6 +7,8 @@ mod cert;
 mod completions;
 mod deploy;
 mod doctor;
+#[cfg(test)]
+mod durations;
 mod event;
 #[cfg(test)]
 mod examples;
@@ -43,6 +45,8 @@ const WITHOUT_TLS: &str = "this command was built without TLS; in a checkout of 
 #[command(after_help = "Start with `oxorb demo`.\n\n\
     Settings of the ORB, as -ORBInitRef NAME=URL or OXORB_INITREF=NAME=URL in the environment, are accepted by every \
     command that calls or serves objects; docs/config.md lists them.\n\n\
+    A DURATION is a number and a unit (ns, us, ms, s, m, h or d), such as 300ms, 1.5s or 2m. The help of an option \
+    gives the unit of a number without one.\n\n\
     Exit status: 0 done, 1 failed (a message on standard error gives the reason), 2 wrong usage.")]
 struct Cli {
     #[command(subcommand)]

@@ -107,7 +107,9 @@ fn unary(operator: Unary, value: &Raw, target: Option<Basic>) -> Result<Raw, Con
     };
     match (operator, value) {
         (Unary::Plus, Raw::Integer(_) | Raw::Float(_) | Raw::Fixed(_)) => Ok(value.clone()),
-        (Unary::Minus, Raw::Integer(value)) => Ok(Raw::Integer(-*value)),
+        (Unary::Minus, Raw::Integer(value)) => {
+            value.checked_neg().map(Raw::Integer).ok_or_else(too_large)
+        }
         (Unary::Minus, Raw::Float(value)) => Ok(Raw::Float(-*value)),
         (Unary::Minus, Raw::Fixed(value)) => Ok(Raw::Fixed(value.clone().negated())),
         (Unary::Not, Raw::Integer(value)) => Ok(Raw::Integer(complement(*value, target))),
@@ -175,11 +177,12 @@ fn integer(operator: Binary, a: i128, b: i128) -> Result<i128, Constant> {
         Binary::Divide => a.checked_div(b),
         Binary::Remainder => a.checked_rem(b),
     };
-    result.ok_or_else(|| Constant::OutOfRange {
-        value: "the result".into(),
-        ty: "any integer type".into(),
-        range: None,
-    })
+    result.ok_or_else(too_large)
+}
+
+/// Returns the error for a result of more than 128 bits.
+fn too_large() -> Constant {
+    Constant::OutOfRange { value: "the result".into(), ty: "any integer type".into(), range: None }
 }
 
 fn shift(count: i128) -> Result<u32, Constant> {

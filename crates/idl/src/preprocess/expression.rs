@@ -226,7 +226,9 @@ fn number(text: &str) -> Option<Int> {
 
 /// Returns the value of a common character constant; an uncommon one is 0.
 fn character(text: &str) -> i64 {
-    let body = text.trim_start_matches('L').trim_matches('\'');
+    let quoted = text.trim_start_matches('L');
+    let body = quoted.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+    let body = body.unwrap_or_default();
     let mut chars = body.chars();
     match (chars.next(), chars.next()) {
         (Some('\\'), Some('n')) => 10,
@@ -270,6 +272,7 @@ mod tests {
             "-1 >> 1 == -1",
             "0x10 == 16 && 010 == 8 && 10L == 10",
             "'a' == 97 && '\\n' == 10",
+            "'\\'' == 39 && L'\\'' == 39",
             "unknown == 0",
             "TRUE",
         ] {

@@ -84,6 +84,19 @@ fn small_inputs_that_ask_for_much_are_refused_soon() {
     }
 }
 
+/// Integers are computed in 128 bits, whose smallest number has no negation.
+#[test]
+fn results_beyond_128_bits_are_refused() {
+    let least = "(-170141183460469231731687303715884105727 - 1)";
+    for expression in [format!("-{least}"), format!("{least} / -1"), format!("{least} % -1")] {
+        let text = format!("const long c = {expression};\n");
+        let files = Memory([(PathBuf::from("a.idl"), text.into_bytes())].into());
+        let compiled = compile_from(SourceMap::new(files), &["a.idl"], &Options::default());
+        let told = compiled.expect_err(&expression).to_string();
+        assert!(told.contains("the result does not fit into any integer type"), "{told}");
+    }
+}
+
 /// Finding a name among many members must take a lookup, not a comparison with all of them.
 #[test]
 fn templates_and_bases_may_have_many_members() {

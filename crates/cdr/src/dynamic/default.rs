@@ -1,9 +1,7 @@
 use super::read::{discriminant, enumerator};
 use super::{Dynamic, DynamicError, DynamicErrorKind, Field, RawReference, Selected};
 use crate::prelude::*;
-use crate::{
-    Any, Decimal, Error, ErrorKind, Label, LongDouble, Result, Shape, TcKind, TypeCode, TypeRef,
-};
+use crate::{Any, Decimal, Error, ErrorKind, LongDouble, Result, Shape, TcKind, TypeCode, TypeRef};
 
 impl Dynamic {
     /// Returns the initial value of a `DynAny` of a type: zeros, empty strings and sequences, nil
@@ -72,7 +70,7 @@ impl Defaults {
             }
             Shape::Union { discriminator, .. } => {
                 let discriminator = discriminator.resolved();
-                let label = first_label(ty).ok_or(NOT_A_TYPE)?;
+                let label = ty.label_of_member(0).ok_or(NOT_A_TYPE)?;
                 let member = match ty.select(label) {
                     None => None,
                     Some(member) => Some(Field {
@@ -96,14 +94,6 @@ impl Defaults {
         };
         self.levels += 1;
         Ok(value)
-    }
-}
-
-/// Returns the first label of a union, or a discriminant for the default case if that comes first.
-fn first_label(ty: TypeRef<'_>) -> Option<i128> {
-    match ty.member(0)?.label? {
-        Label::Value(label) => Some(label),
-        Label::Default => ty.unused_label(),
     }
 }
 

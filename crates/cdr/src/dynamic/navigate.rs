@@ -227,12 +227,8 @@ impl Dynamic {
     /// smallest number that is not a label.
     pub fn select_member(&mut self, ty: &TypeCode, name: &str) -> Result<(), DynamicError> {
         let union = ty.as_ref().resolved();
-        let member = union.members().find(|member| **member.name == *name);
-        let label = match member.and_then(|member| member.label) {
-            Some(Label::Value(label)) => Some(label),
-            Some(Label::Default) => union.unused_label(),
-            None => None,
-        };
+        let at = union.members().position(|member| **member.name == *name);
+        let label = at.and_then(|at| union.label_of_member(at));
         let label = label.ok_or_else(|| DynamicErrorKind::UnknownMember(name.to_owned()))?;
         self.select(ty, label)
     }
@@ -242,6 +238,24 @@ impl<'a> TypeRef<'a> {
     /// Returns the type of the part at a path, as in [`Dynamic::at`].
     pub fn at(self, path: &str) -> Option<Self> {
         steps(path).try_fold(self.resolved(), |at, step| Some(at.part_at(&step?)?.resolved()))
+    }
+
+    /// Returns the number of the discriminant that the name of a union member stands for: the label of the member at
+    /// this index, or for the default case the smallest number that is not a label. `None` if there is no such member,
+    /// or no such number.
+    pub fn label_of_member(self, at: usize) -> Option<i128> {
+        match self.member(at)?.label? {
+            Label::Value(label) => Some(label),
+            Label::Default => self.unused_label(),
+        }
+    }
+
+    /// Returns the discriminant of a union with this number; `None` if the type of the discriminant has no such value.
+    pub fn discriminant(self, label: i128) -> Option<Dynamic> {
+        match self.shape() {
+            Shape::Union { discriminator, .. } => discriminant(discriminator.resolved(), label),
+            _ => None,
+        }
     }
 
     fn part_at(self, step: &Step<'_>) -> Option<Self> {

@@ -70,7 +70,7 @@ impl Reader<'_> {
                     _ => JsonError::new(error.to_string()),
                 })?;
             self.filled += parts(&value);
-            return Ok(value);
+            return if self.filled > MOST { Err(too_large()) } else { Ok(value) };
         }
         self.filled += 1;
         if self.filled > MOST {

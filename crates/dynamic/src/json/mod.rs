@@ -18,6 +18,7 @@ mod base64;
 mod budget;
 mod left_out;
 mod number;
+mod positions;
 mod read;
 mod types;
 mod value;

@@ -10,6 +10,7 @@ use oxorb_cdr::{
 use serde_json::{Map, Number, Value};
 
 use super::number::{read_double, read_long_double};
+use super::positions::{Positions, unknown_key};
 use super::{JsonError, Names, base64, type_from_json};
 
 /// Converts JSON to a value of a type. The error names the invalid part.
@@ -25,6 +26,8 @@ pub struct Reader<'n> {
     pub(super) keys: HashMap<String, ValueKey>,
     /// Number of omitted members so far.
     pub(super) filled: usize,
+    /// Positions of the names of large enums and unions.
+    positions: Positions,
 }
 
 impl fmt::Debug for Reader<'_> {
@@ -36,7 +39,7 @@ impl fmt::Debug for Reader<'_> {
 impl<'n> Reader<'n> {
     /// Creates a reader with names as in [`from_json`].
     pub fn new(names: &'n dyn Names) -> Self {
-        Self { names, keys: HashMap::new(), filled: 0 }
+        Self { names, keys: HashMap::new(), filled: 0, positions: Positions::default() }
     }
 
     /// Converts the next value of the message.
@@ -98,7 +101,7 @@ fn read(json: &Value, ty: TypeRef<'_>, names: &mut Reader<'_>) -> Result<Dynamic
         }
         Shape::Struct | Shape::Except => read_struct(json, ty, names)?,
         Shape::Union { discriminator, .. } => read_union(json, ty, discriminator, names)?,
-        Shape::Enum => enumerator(json, ty)?,
+        Shape::Enum => enumerator(json, ty, names)?,
         Shape::Named(TcKind::Native | TcKind::LocalInterface) => {
             return Err(JsonError::new("values of this type cannot be sent"));
         }
@@ -159,8 +162,7 @@ fn read_struct(
     names: &mut Reader<'_>,
 ) -> Result<Dynamic, JsonError> {
     let object = object(json)?;
-    let unknown = |name: &&String| ty.members().all(|member| **member.name != ***name);
-    if let Some(name) = object.keys().find(unknown) {
+    if let Some(name) = unknown_key(object.keys(), ty.members().map(|member| &**member.name)) {
         let known: Vec<&str> = ty.members().map(|member| &**member.name).collect();
         return Err(JsonError::new(format!(
             "there is no member {name} in {}; it has {}",
@@ -240,26 +242,20 @@ fn read_union_by_name(
     let (Some((name, json)), None) = (entries.next(), entries.next()) else {
         return Err(wrong());
     };
-    let whole = ty.to_type_code();
-    let mut union =
-        Dynamic::default_for(&whole).map_err(|error| JsonError::new(error.to_string()))?;
-    union.select_member(&whole, name).map_err(|_| wrong())?;
-    let label = match &union {
-        Dynamic::Union(selected) => selected.discriminator.label(),
-        _ => None,
-    };
-    let member = label.and_then(|label| ty.select(label)).ok_or_else(wrong)?;
+    // No default value is made on the way: it might be much larger than the JSON.
+    let at = names.positions.of(ty, name).ok_or_else(wrong)?;
+    let label = ty.label_of_member(at).ok_or_else(wrong)?;
+    let discriminator = ty.discriminant(label).ok_or_else(wrong)?;
+    let member = ty.select(label).ok_or_else(wrong)?;
     let value = read(json, member.ty, names).map_err(|error| error.within(name))?;
-    if let Some(place) = union.member_mut(name) {
-        *place = value;
-    }
-    Ok(union)
+    let member = Some(Field { name: member.name.clone(), value });
+    Ok(Dynamic::Union(Box::new(Selected { discriminator, member, named: ty.is_named(label) })))
 }
 
-fn enumerator(json: &Value, ty: TypeRef<'_>) -> Result<Dynamic, JsonError> {
+fn enumerator(json: &Value, ty: TypeRef<'_>, names: &mut Reader<'_>) -> Result<Dynamic, JsonError> {
     let known = ty.enumerators();
     let name = json.as_str().ok_or_else(|| unlike(&format!("one of {}", listed(known)), json))?;
-    match known.iter().position(|enumerator| **enumerator == *name) {
+    match names.positions.of(ty, name) {
         Some(ordinal) => {
             Ok(Dynamic::Enum { name: known[ordinal].clone(), ordinal: ordinal as u32 })
         }

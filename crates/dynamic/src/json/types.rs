@@ -284,7 +284,7 @@ fn modifier_name(modifier: ValueModifier) -> &'static str {
 /// `"long[2][3]"`), the name or repository id of a type that `names` knows, or an object as
 /// [`JsonType`] writes it.
 pub fn type_from_json(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
-    let ty = read(json, names)?;
+    let ty = read(json, names, &Work::default())?;
     if ty.is_complete() {
         Ok(ty)
     } else {
@@ -292,18 +292,51 @@ pub fn type_from_json(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonE
     }
 }
 
-fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
+/// Maximum number of types and members that are copied while a type is read. Each type copies its parts, so a large
+/// type inside many others would otherwise take quadratic time.
+const MAX_COPIES: usize = 1 << 17;
+
+/// Work that a type takes.
+struct Work {
+    /// Number of types and members that were read.
+    read: Cell<usize>,
+    /// Number of copies left.
+    left: Cell<usize>,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Work { read: Cell::new(0), left: Cell::new(MAX_COPIES) }
+    }
+}
+
+impl Work {
+    /// Charges the copies of a type with these direct members, whose parts were read after the first `before`.
+    fn spend(&self, before: usize, members: usize) -> Result<(), JsonError> {
+        self.read.set(self.read.get() + 1 + members);
+        let left = self.left.get().checked_sub(self.read.get() - before);
+        self.left.set(left.ok_or_else(|| {
+            JsonError::new(format!(
+                "the type is too large: it may have at most {MAX_COPIES} parts, each counted once for each type around it"
+            ))
+        })?);
+        Ok(())
+    }
+}
+
+fn read(json: &Value, names: &dyn Names, work: &Work) -> Result<TypeCode, JsonError> {
     if let Value::String(words) = json {
         return from_words(words, names)
             .ok_or_else(|| JsonError::new(format!("there is no type {words}")));
     }
     let object = object(json)?;
+    let before = work.read.get();
     let kind = field_text(object, "kind")?;
     let id = || field_text(object, "id");
     let name = || object.get("name").map_or(Ok(""), text);
     let part = |field: &str| {
         let json = object.get(field).ok_or_else(|| lacks(field))?;
-        read(json, names).map_err(|error| error.within(field))
+        read(json, names, work).map_err(|error| error.within(field))
     };
     let number = |field: &str| match object.get(field) {
         None => Ok(None),
@@ -313,7 +346,7 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
             .map(Some)
             .ok_or_else(|| JsonError::new("expected an integer").within(field)),
     };
-    Ok(match kind {
+    let ty = match kind {
         "recursive" => TypeCode::recursive(id()?),
         "sequence" => TypeCode::bounded_sequence(part("type")?, number("bound")?.unwrap_or(0)),
         "array" => {
@@ -321,8 +354,8 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
         }
         "typedef" => TypeCode::alias(id()?, name()?, part("type")?),
         VALUE_BOX => TypeCode::value_box(id()?, name()?, part("type")?),
-        "struct" => TypeCode::structure(id()?, name()?, pairs(&members(object, names)?)),
-        "exception" => TypeCode::exception(id()?, name()?, pairs(&members(object, names)?)),
+        "struct" => TypeCode::structure(id()?, name()?, pairs(&members(object, names, work)?)),
+        "exception" => TypeCode::exception(id()?, name()?, pairs(&members(object, names, work)?)),
         "enum" => {
             let list = object.get("members").and_then(Value::as_array);
             let list = list.ok_or_else(|| lacks("members"))?;
@@ -330,7 +363,7 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
             TypeCode::enumeration(id()?, name()?, list)
         }
         "union" => {
-            let members = members(object, names)?;
+            let members = members(object, names, work)?;
             let cases = members.iter().map(|member| {
                 let label = member.label.ok_or_else(|| lacks("label"))?;
                 Ok((label, member.name, member.ty.clone()))
@@ -347,7 +380,7 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
                 other => return Err(JsonError::new(format!("{other} is not a modifier"))),
             };
             let base = object.get("base").map(|_| part("base")).transpose()?;
-            let members = members(object, names)?;
+            let members = members(object, names, work)?;
             let members =
                 members.iter().map(|member| (member.name, member.ty.clone(), member.visibility));
             match kind {
@@ -361,7 +394,9 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
                 make.ok_or_else(|| JsonError::new(format!("{kind} is not a kind of type")))?;
             make(id()?, name()?)
         }
-    })
+    };
+    work.spend(before, object.get("members").and_then(Value::as_array).map_or(0, Vec::len))?;
+    Ok(ty)
 }
 
 const VALUE: &str = TcKind::Value.idl();
@@ -390,6 +425,7 @@ struct ReadMember<'j> {
 fn members<'j>(
     object: &'j Map<String, Value>,
     names: &dyn Names,
+    work: &Work,
 ) -> Result<Vec<ReadMember<'j>>, JsonError> {
     let list = object.get("members").and_then(Value::as_array);
     let list = list.ok_or_else(|| lacks("members"))?;
@@ -410,7 +446,7 @@ fn members<'j>(
         let private = member.get("private").and_then(Value::as_bool) == Some(true);
         Ok(ReadMember {
             name: field_text(member, "name")?,
-            ty: read(ty, names).map_err(|error| error.within("type"))?,
+            ty: read(ty, names, work).map_err(|error| error.within("type"))?,
             label,
             visibility: if private { Visibility::Private } else { Visibility::Public },
         })

@@ -7,6 +7,7 @@ use oxorb_cdr::{Dynamic, DynamicValue, Field, Shape, TypeCode, TypeRef, ValueKey
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
+use super::positions::unknown_key;
 use super::read::{Reader, missing, object, unlike};
 use super::{JsonError, Shared};
 
@@ -122,10 +123,8 @@ impl Reader<'_> {
             return Ok(boxed(&ty, key, value).into());
         }
         let of_state = ty.as_ref().state_members();
-        let unknown = |name: &&String| {
-            !is_mark(name) && of_state.iter().all(|member| **member.name != ***name)
-        };
-        if let Some(name) = members.keys().find(unknown) {
+        let keys = members.keys().filter(|name| !is_mark(name));
+        if let Some(name) = unknown_key(keys, of_state.iter().map(|member| &**member.name)) {
             let known: Vec<&str> = of_state.iter().map(|member| &**member.name).collect();
             return Err(JsonError::new(format!(
                 "there is no member {name} in {}; it has {}",

@@ -619,6 +619,76 @@ fn what_is_filled_in_is_bounded() {
 }
 
 #[test]
+fn arrays_that_are_filled_in_are_bounded_together() {
+    let numbers = TypeCode::array(TypeCode::LONG, 600_000);
+    let members = [("a", numbers.clone()), ("b", numbers)];
+    let ty = TypeCode::structure("IDL:Numbers:1.0", "Numbers", members);
+    let lenient = Known(point(), LeftOut::Zero);
+    let refused = Reader::new(&lenient).zero(&ty).unwrap_err();
+    assert!(refused.to_string().contains("more than 1048576 values"), "{refused}");
+}
+
+/// A default value of an image would have more elements than a default value may have.
+#[test]
+fn a_union_may_have_large_members_beside_the_selected_one() {
+    let image = TypeCode::array(TypeCode::OCTET, 2_000_000);
+    let cases = [(Label::Value(1), "image", image), (Label::Default, "size", TypeCode::LONG)];
+    let union = TypeCode::union("IDL:Picture:1.0", "Picture", TypeCode::SHORT, cases);
+    let json = json!({ "size": 7 });
+    let value = read(json.clone(), &union);
+    assert_eq!(value, read(json!({ "discriminator": 0, "member": 7 }), &union));
+    assert_eq!(serde_json::to_value(Json(&value)).unwrap(), json);
+    let image = json!({ "image": "AAAA".repeat(2_000_000 / 3) + "AAA=" });
+    assert_eq!(serde_json::to_value(Json(&read(image.clone(), &union))).unwrap(), image);
+}
+
+#[test]
+fn names_are_found_among_many() {
+    let name = |at: usize| format!("n{at}");
+    let all: Vec<String> = (0..1000).map(name).collect();
+    let names = || all.iter().map(String::as_str);
+    let many = TypeCode::enumeration("IDL:Many:1.0", "Many", names());
+    let few = colour();
+    let cases = (0..).zip(names()).map(|(at, name)| (Label::Value(at), name, many.clone()));
+    let union = TypeCode::union("IDL:U:1.0", "U", TypeCode::LONG, cases);
+    let fields = names().map(|name| (name, many.clone())).chain([("few", few)]);
+    let whole = TypeCode::structure("IDL:Whole:1.0", "Whole", fields);
+    let whole = TypeCode::structure("IDL:Both:1.0", "Both", [("whole", whole), ("union", union)]);
+
+    let mut members: serde_json::Map<_, _> =
+        all.iter().map(|name| (name.clone(), json!(name))).collect();
+    members.insert("few".to_owned(), json!("green"));
+    let json = json!({ "whole": members, "union": { "n999": "n998" } });
+    let value = read(json.clone(), &whole);
+    assert_eq!(serde_json::to_value(Json(&value)).unwrap(), json);
+    let refused = |place: &str, json: Value| {
+        let mut wrong = serde_json::to_value(Json(&value)).unwrap();
+        *wrong.pointer_mut(place).unwrap() = json;
+        from_json(&wrong, &whole, &Plain).unwrap_err().to_string()
+    };
+    assert!(refused("/whole/n7", json!("green")).starts_with("whole.n7: green is none of n0, n1"));
+    assert!(refused("/whole/few", json!("n1")).starts_with("whole.few: n1 is none of red, green"));
+    assert!(refused("/whole", json!({ "n1000": "n1" })).contains("no member n1000 in Whole"));
+    assert!(refused("/union", json!({ "n1000": "n1" })).contains("or one of n0, n1"));
+}
+
+#[test]
+fn a_large_type_inside_many_others_is_refused() {
+    let members: Vec<Value> = (0..2000)
+        .map(|at| json!({ "name": format!("m{at}"), "type": { "kind": "enum", "id": format!("IDL:E{at}:1.0"), "members": ["a"] } }))
+        .collect();
+    let large =
+        json!({ "kind": "struct", "id": "IDL:Large:1.0", "name": "Large", "members": members });
+    let within = |levels: usize| {
+        let nest = |ty, _| json!({ "kind": "sequence", "type": ty });
+        type_from_json(&(0..levels).fold(large.clone(), nest), &Plain)
+    };
+    assert!(within(10).is_ok());
+    let refused = within(60).unwrap_err();
+    assert!(refused.what.contains("at most 131072 parts"), "{refused}");
+}
+
+#[test]
 fn structs_are_filled_in_to_128_levels() {
     let chain = |structs: usize| {
         (0..structs).fold(TypeCode::LONG, |inner, at| {

@@ -255,25 +255,38 @@ impl crate::corba::Repository for Object {
 }
 
 impl Object {
-    /// Returns the type as the repository has it, with all names; for a type that it lacks, only the parts are
-    /// replaced.
+    /// Returns the type as the repository has it, with all names; for a sequence or array, its innermost element is
+    /// replaced. Returns other types unchanged, without a copy of their parts.
     fn canonical(&self, ty: &TypeCode) -> TypeCode {
-        let known = ty.id().and_then(|id| self.repository().lookup_id(id));
-        if let Some(known) = known {
-            return self.type_of(known);
-        }
-        match ty.shape() {
-            Shape::Sequence { element, bound } => {
-                let element = self.canonical(&element.to_type_code());
-                TypeCode::bounded_sequence(element, bound.unwrap_or(0))
+        let (mut at, mut around) = (ty.as_ref(), Vec::new());
+        loop {
+            if let Some(known) = at.id().and_then(|id| self.repository().lookup_id(id)) {
+                let wrap = |element, shape| match shape {
+                    Shape::Array { length, .. } => TypeCode::array(element, length),
+                    Shape::Sequence { bound, .. } => {
+                        TypeCode::bounded_sequence(element, bound.unwrap_or(0))
+                    }
+                    _ => element,
+                };
+                return around.into_iter().rev().fold(self.type_of(known), wrap);
             }
-            Shape::Array { element, length } => {
-                TypeCode::array(self.canonical(&element.to_type_code()), length)
+            let shape = at.shape();
+            match shape {
+                Shape::Sequence { element, .. } | Shape::Array { element, .. }
+                    if around.len() < MAX_LEVELS =>
+                {
+                    around.push(shape);
+                    at = element;
+                }
+                _ => return ty.clone(),
             }
-            _ => ty.clone(),
         }
     }
 }
+
+/// Maximum number of nested sequences and arrays around a type whose names are replaced. A sequence that a client sends
+/// may contain itself.
+const MAX_LEVELS: usize = 64;
 
 /// NO_IMPLEMENT for attempts to change a repository that is filled from IDL.
 const READ_ONLY: SystemException =

@@ -2,6 +2,7 @@
 
 use oxorb::Interface as _;
 use oxorb::values::TypeCode;
+use oxorb_cdr::{ByteOrder, Decode as _, Decoder, Dialect};
 use oxorb_ifr::Store;
 use oxorb_ifr::corba::*;
 
@@ -32,6 +33,12 @@ fn odd_questions_have_answers() {
     }
     let nested = (0..200).fold(TypeCode::LONG, |inner, _| TypeCode::sequence(inner));
     let _ = repository.get_canonical_typecode(&nested);
+    // A sequence whose element is an indirection to the sequence itself.
+    let words = [19, 16, 0, u32::MAX, 0_u32.wrapping_sub(16), 0];
+    let octets: Vec<u8> = words.into_iter().flat_map(u32::to_be_bytes).collect();
+    let mut d = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
+    let endless = TypeCode::decode(&mut d).unwrap();
+    assert_eq!(repository.get_canonical_typecode(&endless), Ok(endless));
     assert!(repository.lookup("radar::Station").unwrap().is_some());
 }
 

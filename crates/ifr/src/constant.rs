@@ -2,15 +2,17 @@
 
 use oxorb::Any;
 use oxorb::values::{Dynamic, LongDouble, TcKind, TypeCode};
-use oxorb_idl::model::Value;
+use oxorb_idl::model::{Model, Value};
+
+use crate::types::number;
 
 /// Returns a constant as a value of its type; empty if it does not match the type, which the front end rules out.
-pub(crate) fn any(value: &Value, ty: &TypeCode) -> Any {
-    let dynamic = dynamic(value, ty).unwrap_or_default();
+pub(crate) fn any(model: &Model, value: &Value, ty: &TypeCode) -> Any {
+    let dynamic = dynamic(model, value, ty).unwrap_or_default();
     Any::with_type(ty.clone(), dynamic).unwrap_or_default()
 }
 
-fn dynamic(value: &Value, ty: &TypeCode) -> Option<Dynamic> {
+fn dynamic(model: &Model, value: &Value, ty: &TypeCode) -> Option<Dynamic> {
     let ty = ty.resolved();
     Some(match (value, ty.kind()) {
         (Value::Integer(n), TcKind::Octet) => Dynamic::Octet(u8::try_from(n & 0xFF).ok()?),
@@ -28,10 +30,12 @@ fn dynamic(value: &Value, ty: &TypeCode) -> Option<Dynamic> {
         (Value::Char(c), _) => Dynamic::Char(*c),
         (Value::String(text), TcKind::Wstring) => Dynamic::Wstring(text.to_string()),
         (Value::String(text), _) => Dynamic::String(text.to_string()),
-        (Value::Enumerator(_, ordinal), _) => Dynamic::Enum {
+        (Value::Enumerator(_, ordinal), TcKind::Enum) => Dynamic::Enum {
             name: ty.as_ref().enumerators().get(*ordinal as usize)?.clone(),
             ordinal: *ordinal,
         },
+        // The type code of an enum with explicit values is that of an integer.
+        (Value::Enumerator(..), _) => dynamic(model, &Value::Integer(number(model, value)), &ty)?,
         (Value::Fixed(digits), _) => Dynamic::Fixed(digits.parse().ok()?),
         (Value::Integer(_) | Value::Float(_), _) => return None,
     })

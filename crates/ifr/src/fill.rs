@@ -186,7 +186,7 @@ impl<'u> Filler<'u> {
             }
             DefKind::Const(constant) => {
                 let ty = self.models[unit].of(&constant.ty).ok()?;
-                let value = constant::any(&constant.value, &ty);
+                let value = constant::any(self.models[unit].model(), &constant.value, &ty);
                 let ty = self.ty(unit, &constant.ty);
                 Kind::Constant { ty, value }
             }
@@ -218,10 +218,11 @@ impl<'u> Filler<'u> {
     fn union(&mut self, unit: usize, body: &Union) -> Kind {
         let label_type = self.models[unit].of(&body.discriminator);
         let label_type = label_type.unwrap_or_default();
+        let model = self.models[unit].model();
         let mut members = Vec::new();
         for case in &body.cases {
             let labels = case.labels.iter();
-            let labels = labels.map(|label| constant::any(label, &label_type));
+            let labels = labels.map(|label| constant::any(model, label, &label_type));
             for label in labels.chain(case.is_default.then(|| Any::new(0u8))) {
                 members.push(UnionMember {
                     name: case.field.name.clone(),

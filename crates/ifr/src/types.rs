@@ -40,12 +40,15 @@ pub struct Types {
     made: Mutex<HashMap<DefId, TypeCode>>,
     /// Definitions by repository id; filled on first use.
     by_id: OnceLock<HashMap<String, DefId>>,
+    /// First definition of each scoped name and repository id; filled on first use. A client of a gateway may name
+    /// very many types.
+    by_name: OnceLock<HashMap<String, DefId>>,
 }
 
 impl Types {
     /// Returns a source that makes each type on first use.
     pub fn new(model: Model) -> Self {
-        Types { model, made: Mutex::default(), by_id: OnceLock::new() }
+        Types { model, made: Mutex::default(), by_id: OnceLock::new(), by_name: OnceLock::new() }
     }
 
     /// Returns the model of the types.
@@ -56,8 +59,15 @@ impl Types {
     /// Returns the definition of a scoped name (`bank::Account`, with or without a leading `::`) or repository id.
     pub fn find(&self, name: &str) -> Option<&Def> {
         let scoped = name.strip_prefix("::").unwrap_or(name);
-        let mut defs = self.model.defs();
-        defs.find(|def| def.scoped_name == scoped || def.repository_id == name)
+        let by_name = self.by_name.get_or_init(|| {
+            let mut by_name = HashMap::new();
+            for def in self.model.defs() {
+                by_name.entry(def.scoped_name.clone()).or_insert(def.id);
+                by_name.entry(def.repository_id.clone()).or_insert(def.id);
+            }
+            by_name
+        });
+        by_name.get(scoped).or_else(|| by_name.get(name)).map(|&id| self.model.def(id))
     }
 
     /// Returns the type code of a definition by its scoped name or repository id.
@@ -211,16 +221,17 @@ impl<'t> Maker<'t> {
                 let discriminator = self.of(&union.discriminator)?;
                 let mut members = Vec::new();
                 for case in &union.cases {
-                    let ty = self.of(&case.field.ty)?;
+                    let ty = self.member(def, &case.field)?;
                     let member = |label| (label, case.field.name.as_str(), ty.clone());
-                    members.extend(labels(case).map(member));
+                    let labels = labels(&self.types.model, &union.discriminator, case);
+                    members.extend(labels.map(member));
                 }
                 TypeCode::union(id, name, discriminator, members)
             }
             DefKind::Enum(body) => of_enum(body, id, name),
             DefKind::Typedef(typedef) => TypeCode::alias(id, name, self.of(&typedef.ty)?),
             DefKind::Native => TypeCode::native(id, name),
-            DefKind::ValueType(value) => self.value(value, id, name)?,
+            DefKind::ValueType(value) => self.value(value, def)?,
             DefKind::ValueBox(ty) => TypeCode::value_box(id, name, self.of(ty)?),
             // CORBA has no type codes for bitmasks and bitsets, so these are the integers on the wire.
             DefKind::BitMask(mask) => TypeCode::alias(id, name, unsigned(mask.bit_bound)),
@@ -241,7 +252,8 @@ impl<'t> Maker<'t> {
         })
     }
 
-    fn value(&mut self, value: &ValueType, id: &str, name: &str) -> Result<TypeCode, Unsupported> {
+    fn value(&mut self, value: &ValueType, def: &Def) -> Result<TypeCode, Unsupported> {
+        let (id, name) = (def.repository_id.as_str(), def.name.as_str());
         let modifier = match value.kind {
             ValueKind::Custom => ValueModifier::Custom,
             ValueKind::Abstract => ValueModifier::Abstract,
@@ -258,7 +270,7 @@ impl<'t> Maker<'t> {
                 true => Visibility::Public,
                 false => Visibility::Private,
             };
-            let ty = self.of(&member.field.ty)?;
+            let ty = self.member(def, &member.field)?;
             members.push((member.field.name.as_str(), ty, visibility));
         }
         Ok(match value.event {
@@ -279,22 +291,32 @@ impl<'t> Maker<'t> {
         def: &Def,
         fields: impl IntoIterator<Item = &'f Field>,
     ) -> Result<Vec<(&'f str, TypeCode)>, Unsupported> {
-        let field = |field: &'f Field| match field.optional {
+        let mut all = Vec::new();
+        for field in fields {
+            all.push((field.name.as_str(), self.member(def, field)?));
+        }
+        Ok(all)
+    }
+
+    /// Returns the type of a member of a definition.
+    fn member(&mut self, def: &Def, field: &Field) -> Result<TypeCode, Unsupported> {
+        match field.optional {
             true => Err(Unsupported::NoTypeCode(
                 format!("{}::{}", def.scoped_name, field.name),
                 "an optional member",
             )),
-            false => Ok((field.name.as_str(), self.of(&field.ty)?)),
-        };
-        fields.into_iter().map(field).collect()
+            false => self.of(&field.ty),
+        }
     }
 }
 
-/// Returns the type code of an enum, or that of its integer on the wire: CORBA has none for explicit values.
+/// Returns the type code of an enum, or that of its integer on the wire: CORBA has none for explicit values, or for
+/// integers of another size.
 fn of_enum(body: &Enum, id: &str, name: &str) -> TypeCode {
-    let plain = (0..).zip(&body.enumerators);
-    if body.bit_bound.is_some() || !plain.into_iter().all(|(at, each)| each.value == at) {
-        return TypeCode::alias(id, name, unsigned(body.bit_bound.unwrap_or(32)));
+    let integer = unsigned(body.bit_bound.unwrap_or(32));
+    let mut plain = (0..).zip(&body.enumerators);
+    if integer != TypeCode::ULONG || !plain.all(|(at, each)| each.value == at) {
+        return TypeCode::alias(id, name, integer);
     }
     let names = body.enumerators.iter().map(|each| each.name.as_str());
     TypeCode::enumeration(id, name, names)
@@ -319,18 +341,23 @@ fn of_interface(kind: InterfaceKind, id: &str, name: &str) -> TypeCode {
 }
 
 /// Returns the labels, `default` last, so that it is a separate member after labels of the same case.
-fn labels(case: &Case) -> impl Iterator<Item = Label> + '_ {
-    let values = case.labels.iter().map(|label| Label::Value(number(label)));
+fn labels<'m>(model: &'m Model, of: &Type, case: &'m Case) -> impl Iterator<Item = Label> + 'm {
+    // A label of type `int8` is the octet on the wire, so a negative one is 128 to 255.
+    let mask = if *model.resolve(of) == Type::Basic(Basic::Int8) { 0xFF } else { -1 };
+    let values = case.labels.iter().map(move |label| Label::Value(number(model, label) & mask));
     values.chain(case.is_default.then_some(Label::Default))
 }
 
-/// Returns a label as a number.
-fn number(value: &Value) -> i128 {
+/// Returns a label as the number on the wire.
+pub(crate) fn number(model: &Model, value: &Value) -> i128 {
     match value {
         Value::Integer(number) => *number,
         Value::Boolean(yes) => (*yes).into(),
         Value::Char(character) => u32::from(*character).into(),
-        Value::Enumerator(_, ordinal) => (*ordinal).into(),
+        Value::Enumerator(id, ordinal) => match &model.def(*id).kind {
+            DefKind::Enum(body) => body.enumerators[*ordinal as usize].value.into(),
+            _ => (*ordinal).into(),
+        },
         // The front end accepts no other type as a discriminator.
         _ => 0,
     }

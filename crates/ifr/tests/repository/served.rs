@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use oxorb::values::{TcKind, TypeCode};
+use oxorb::values::{Dynamic, TcKind, TypeCode};
 use oxorb::{Interface as _, ObjectRef, Orb, SystemExceptionKind};
 use oxorb_ifr::corba::*;
 use oxorb_ifr::{Repository, client};
@@ -254,4 +254,19 @@ fn an_early_client_is_not_told_that_the_repository_is_gone() {
             server.shutdown(true).unwrap();
         });
     }
+}
+
+/// The type code of an enum with explicit values is that of an integer.
+#[test]
+fn constants_and_labels_of_enums_with_values_are_numbers() {
+    let idl = "enum E { @value(10) a, @value(20) b }; const E c = b;
+               union U switch (E) { case a: long x; case b: string y; };";
+    let folder = Folder::new("values");
+    let served = Served::new(&[folder.unit("values.idl", idl)]);
+    let constant: ConstantDefRef = served.found("c");
+    assert_eq!(constant.value().unwrap().dynamic().unwrap(), Dynamic::Ulong(20));
+    let union: UnionDefRef = served.found("U");
+    let labels = union.members().unwrap().into_iter();
+    let labels: Vec<_> = labels.map(|member| member.label.dynamic().unwrap()).collect();
+    assert_eq!(labels, [Dynamic::Ulong(10), Dynamic::Ulong(20)]);
 }

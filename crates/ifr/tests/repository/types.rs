@@ -37,8 +37,28 @@ fn unions_keep_their_labels() {
         "enum E { a, b, c }; union U switch (E) { case a: case b: long n; default: string s; };";
     let whole = "union U switch (E) { case a: case b: long n; default: string s; }";
     assert_eq!(shown(union, "U"), whole);
+    // Labels are the numbers on the wire.
+    let union = "enum E { @value(10) a, @value(20) b }; union U switch (E) { case a: long n; case b: string s; };";
+    let whole = "union U switch (unsigned long) { case 10: long n; case 20: string s; }";
+    assert_eq!(shown(union, "U").replace("switch (E)", "switch (unsigned long)"), whole);
+    assert_eq!(shown("@bit_bound(32) enum E { a, b };", "E"), "enum E { a, b }");
+    assert_eq!(shown("@bit_bound(8) enum E { a, b };", "E"), "typedef octet E");
+    let union = "union U switch (int8) { case -1: case 1: long n; };";
+    assert_eq!(shown(union, "U"), "union U switch (octet) { case 255: case 1: long n; }");
     let union = "union U switch (char) { case 'x': long n; };";
     assert_eq!(shown(union, "U"), "union U switch (char) { case 'x': long n; }");
+}
+
+#[test]
+fn optional_members_have_no_type_code() {
+    for idl in [
+        "struct S { @optional long a; };",
+        "union S switch (long) { case 1: @optional long a; };",
+        "valuetype S { @optional public long a; };",
+    ] {
+        let refused = types(&format!("module m {{ {idl} }};")).by_name("m::S").unwrap_err();
+        assert!(matches!(refused, Unsupported::NoTypeCode(..)), "{idl}: {refused}");
+    }
 }
 
 #[test]

@@ -45,6 +45,10 @@ const LEAST: f64 = 5.0;
 /// Environment variable of the option.
 const VARIABLE: &str = "OXORB_BUDGET";
 
+/// A minute between two checks of the thread that watches budgets. The number of checks depends on the time that the
+/// calls take, so they would make the counts depend on the machine and its load.
+const QUANTUM: (&str, &str) = ("OXORB_BUDGETQUANTUM", "60000000");
+
 /// Server instructions for a ping, without budgets and with them.
 #[derive(Debug, Serialize)]
 pub(super) struct Budgets {
@@ -64,7 +68,7 @@ struct Row {
 pub(super) fn count(contender: &Contender) -> Result<Budgets> {
     let without = server(contender, &[])?;
     let rows = KINDS.into_iter().map(|(kind, budgets, most)| {
-        let with = server(contender, &[(VARIABLE, budgets)])?;
+        let with = server(contender, &[(VARIABLE, budgets), QUANTUM])?;
         let more = with - without;
         Ok(Row { kind, more, most })
     });

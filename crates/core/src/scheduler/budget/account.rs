@@ -1,5 +1,7 @@
 //! Accounts of budgets, which record how much of each budget is left and how much was used.
 
+use std::hint::cold_path;
+
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use super::bucket::Bucket;
@@ -225,8 +227,7 @@ impl Account {
         self.counts.cpu.fetch_add(cpu, Relaxed);
         if self.limits() & TIME != 0 {
             let factor = self.factor.load(Relaxed);
-            let cost = (u128::from(cpu) * u128::from(factor)).div_ceil(1 << FRACTION);
-            self.time.charge(now, u64::try_from(cost).unwrap_or(u64::MAX));
+            self.time.charge(now, cost(cpu, factor));
         }
     }
 
@@ -279,6 +280,19 @@ impl Account {
             (OwnerKind::Client, Spent::Time) => code::CLIENT_TIME,
         };
         SystemException::transient(minor, CompletionStatus::No)
+    }
+}
+
+/// Returns the cost of processor time, in nanoseconds: `cpu * factor` without its fraction, rounded up.
+#[inline(always)]
+fn cost(cpu: u64, factor: u64) -> u64 {
+    let product = u128::from(cpu) * u128::from(factor);
+    match u64::try_from(product) {
+        Ok(product) => product.div_ceil(1 << FRACTION),
+        Err(_) => {
+            cold_path();
+            u64::try_from(product.div_ceil(1 << FRACTION)).unwrap_or(u64::MAX)
+        }
     }
 }
 
@@ -349,6 +363,27 @@ mod tests {
         // The cost in nanoseconds is a multiple of 2^64.
         account.charge(0, 1 << 51);
         assert_eq!(account.spent(0), Some(Spent::Time));
+    }
+
+    #[test]
+    fn a_cost_is_rounded_up() {
+        let one = 1 << FRACTION;
+        for (cpu, factor, expected) in [
+            (0, one, 0),
+            (7, one, 7),
+            (7, one + 1, 8),
+            (1, 1, 1),
+            // The products have 64 bits, and one more.
+            (1 << 43, one, 1 << 43),
+            ((1 << 44) - 1, one, (1 << 44) - 1),
+            (1 << 44, one, 1 << 44),
+            (1 << 44, one + 1, (1 << 44) + (1 << 24)),
+            ((1 << 44) + 1, one + 1, (1 << 44) + (1 << 24) + 2),
+            (u64::MAX, one, u64::MAX),
+            (u64::MAX, one + 1, u64::MAX),
+        ] {
+            assert_eq!(cost(cpu, factor), expected, "{cpu} * {factor}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Dispatch of a client's message, up to its answer.
 
 use std::hint::cold_path;
+use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -154,13 +155,13 @@ fn serve(
         // The compiler places this code apart from the path of an ORB without limits, although it is inlined.
         cold_path();
         let is_counted = caller.context.counted.get();
-        let is_charged = !is_counted && caller.context.desk.is_watched();
+        let desk = &caller.context.desk;
         if is_counted
-            || is_charged
+            || !desk.is_plain()
             || !begin_within_budgets(orb.shared(), caller, key, request.operation)
         {
             let served = ServedRequest { orb, frame, request, key, dialect };
-            return match is_charged {
+            return match !is_counted && desk.is_watched() {
                 true => run_charged(&served, caller, sink),
                 false => run_limited(&served, caller, sink),
             };
@@ -181,7 +182,9 @@ struct ServedRequest<'r> {
 
 /// Begins a request that is within its budgets, if these limit only rates of requests and that takes few instructions.
 /// Returns false, and takes nothing, otherwise.
-#[inline(always)]
+// If this were inlined, most values of `serve` would be moved to memory and back.
+#[cold]
+#[inline(never)]
 fn begin_within_budgets(shared: &Shared, caller: &Caller<'_>, key: &[u8], operation: &str) -> bool {
     let Caller { common, context, .. } = caller;
     match (&shared.budgets, common.status.known_account()) {
@@ -207,11 +210,13 @@ fn run_charged(
         }
         _ => None,
     };
-    let Some(charged) = begun else {
+    let Some(mut charged) = begun else {
         return run_limited(served, caller, sink);
     };
     let ran = run(*served, caller, sink);
-    charged.end();
+    // Dropping would end the request, too, but in code that is not inlined, after a move.
+    charged.finish();
+    mem::forget(charged);
     ran
 }
 

@@ -32,9 +32,9 @@ struct Text<const N: usize> {
     length: usize,
     /// First and last octets of a text of less than 16 octets.
     ends: Ends,
-    /// First and last 16 octets of a longer text.
-    first: [u8; 16],
-    last: [u8; 16],
+    /// First and last 16 octets of a longer text as numbers, which are aligned and compared together.
+    first: u128,
+    last: u128,
     octets: [u8; N],
 }
 
@@ -45,8 +45,8 @@ impl<const N: usize> Text<N> {
     fn of(text: &[u8]) -> Option<Self> {
         let mut octets = [0; N];
         octets.get_mut(..text.len())?.copy_from_slice(text);
-        let first = text.first_chunk().copied().unwrap_or_default();
-        let last = text.last_chunk().copied().unwrap_or_default();
+        let first = text.first_chunk().map_or(0, |first| u128::from_ne_bytes(*first));
+        let last = text.last_chunk().map_or(0, |last| u128::from_ne_bytes(*last));
         Some(Text { length: text.len(), ends: ends(text), first, last, octets })
     }
 
@@ -55,13 +55,16 @@ impl<const N: usize> Text<N> {
         if self.length != text.len() {
             return false;
         }
-        match (text.first_chunk::<16>(), text.last_chunk::<16>()) {
+        if let (Some(first), Some(last)) = (text.first_chunk(), text.last_chunk()) {
+            let (first, last) = (u128::from_ne_bytes(*first), u128::from_ne_bytes(*last));
+            return (self.first ^ first) | (self.last ^ last) == 0
+                && (text.len() <= 32 || self.octets.get(..text.len()) == Some(text));
+        }
+        match (text.first_chunk(), text.last_chunk()) {
             (Some(first), Some(last)) => {
-                self.first == *first
-                    && self.last == *last
-                    && (text.len() <= 32 || self.octets.get(..text.len()) == Some(text))
+                self.ends == (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
             }
-            _ => self.ends == ends(text),
+            _ => self.ends.0 == short(text),
         }
     }
 }
@@ -74,28 +77,21 @@ impl One {
 }
 
 impl Cache {
-    /// Reports whether an operation of an object was found last.
+    /// Returns the accounts of an operation of an object, if they were found last.
+    // A closure would not be inlined.
     #[inline(always)]
-    pub(super) fn is_last(&self, epoch: u64, key: &[u8], operation: &[u8]) -> bool {
-        self.last.as_ref().is_some_and(|last| last.is(epoch, key, operation))
-    }
-
-    /// Returns the accounts that were found last.
-    #[inline(always)]
-    pub(super) fn last(&self) -> Option<&Rc<Bundle>> {
-        self.last.as_ref().map(|last| &last.bundle)
-    }
-
-    /// Finds the accounts of an operation of an object, which are the last ones then; returns false if they are not
-    /// cached.
-    pub(super) fn find(&mut self, epoch: u64, key: &[u8], operation: &[u8]) -> bool {
-        let entry = self.entries.as_ref().and_then(|all| all[place(key, operation)].as_ref());
-        let found = entry.filter(|one| one.is(epoch, key, operation)).cloned();
-        let is_found = found.is_some();
-        if is_found {
-            self.last = found;
+    pub(super) fn last(&self, epoch: u64, key: &[u8], operation: &[u8]) -> Option<&Rc<Bundle>> {
+        match &self.last {
+            Some(last) if last.is(epoch, key, operation) => Some(&last.bundle),
+            _ => None,
         }
-        is_found
+    }
+
+    /// Finds the accounts of an operation of an object, which are the last ones then; `None` if they are not cached.
+    pub(super) fn find(&mut self, epoch: u64, key: &[u8], operation: &[u8]) -> Option<&Rc<Bundle>> {
+        let entry = self.entries.as_ref().and_then(|all| all[place(key, operation)].as_ref());
+        let found = entry.filter(|one| one.is(epoch, key, operation))?;
+        Some(&self.last.insert(Rc::clone(found)).bundle)
     }
 
     /// Caches the accounts of an operation of an object, unless its key or its name is too long.
@@ -164,15 +160,17 @@ mod tests {
             cache.remember(7, key, b"sweep", bundle);
         }
         for at in [0, 1, 1, 2, 0, 0, 2, 1, 0] {
-            assert!(cache.find(7, keys[at], b"sweep"), "key {at}");
-            assert!(cache.last().is_some_and(|last| Rc::ptr_eq(last, &bundles[at])), "key {at}");
+            let found = cache.find(7, keys[at], b"sweep");
+            assert!(found.is_some_and(|found| Rc::ptr_eq(found, &bundles[at])), "key {at}");
             for (other, key) in keys.iter().enumerate() {
-                assert_eq!(cache.is_last(7, key, b"sweep"), other == at, "key {other} after {at}");
+                let last = cache.last(7, key, b"sweep");
+                assert_eq!(last.is_some(), other == at, "key {other} after {at}");
+                assert!(last.is_none_or(|last| Rc::ptr_eq(last, &bundles[at])), "key {at}");
             }
-            assert!(!cache.is_last(8, keys[at], b"sweep"), "the rules have changed");
-            assert!(!cache.find(8, keys[at], b"sweep"), "the rules have changed");
-            assert!(!cache.find(7, keys[at], b"sweeps"));
-            assert!(cache.is_last(7, keys[at], b"sweep"), "another one was not found");
+            assert!(cache.last(8, keys[at], b"sweep").is_none(), "the rules have changed");
+            assert!(cache.find(8, keys[at], b"sweep").is_none(), "the rules have changed");
+            assert!(cache.find(7, keys[at], b"sweeps").is_none());
+            assert!(cache.last(7, keys[at], b"sweep").is_some(), "another one was not found");
         }
     }
 

@@ -12,7 +12,7 @@
 mod beyond;
 mod charged;
 
-use std::cell::{Cell, OnceCell, Ref, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::hint::cold_path;
 use std::rc::Rc;
@@ -45,8 +45,8 @@ pub(crate) struct Desk {
     charged: Cell<u64>,
     /// Guard of a throttled or demoted thread, kept until a request within its budget arrives.
     lowered: Cell<Option<Restraint>>,
-    /// Whether `lowered` is set, for a cheap test.
-    is_lowered: Cell<bool>,
+    /// Bit set of what most requests need not consider, for a cheap test: [`LOWERED`] and [`WATCHED`].
+    state: Cell<u8>,
     /// Guard of a thread that is demoted for a single request.
     demoted: Cell<Option<Lowered>>,
     /// Time until which the connection of the last request must not be read, in nanoseconds of the monotonic clock; 0
@@ -69,19 +69,35 @@ pub(crate) struct BudgetedRequest<'r> {
     pub(crate) threads: usize,
 }
 
+/// The thread is throttled or demoted until a request within its budget arrives.
+const LOWERED: u8 = 1;
+/// The watcher knows the thread, because it has charged processor time.
+const WATCHED: u8 = 2;
+
 /// Longest pause of a connection, in nanoseconds.
 const LONGEST_PAUSE: u64 = 1_000_000_000;
 
 impl Desk {
+    /// Reports whether the thread is not lowered and has never charged processor time. Only then does
+    /// [`begin_within`](Self::begin_within) begin requests.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.state.get() == 0
+    }
+
     /// Reports whether the watcher knows the thread, because it has charged processor time before.
     #[inline(always)]
     pub(crate) fn is_watched(&self) -> bool {
-        self.slot.get().is_some()
+        self.state.get() & WATCHED != 0
+    }
+
+    fn is_lowered(&self) -> bool {
+        self.state.get() & LOWERED != 0
     }
 
     /// Begins a request if it is within its budgets, these limit only rates of requests, and its accounts are cached.
     /// Takes one request from each of them. Nothing is left to do at the end of the request. Returns false, and takes
-    /// nothing, if another function has to begin the request.
+    /// nothing, if another function has to begin the request. The thread has to be [plain](Self::is_plain).
     #[inline(always)]
     pub(crate) fn begin_within(
         &self,
@@ -90,30 +106,62 @@ impl Desk {
         key: &[u8],
         operation: &str,
     ) -> bool {
-        if self.is_lowered.get() {
-            cold_path();
-            return false;
+        let epoch = ledger.epoch();
+        if epoch == 0 {
+            return self.begin_rated(client, None);
         }
-        let found = match ledger.epoch() {
-            0 => None,
-            epoch => match self.cached(epoch, key, operation) {
-                None => return false,
-                found => found,
-            },
+        let cache = self.cache.borrow();
+        let Some(bundle) = cache.last(epoch, key, operation.as_bytes()) else {
+            cold_path();
+            drop(cache);
+            return self.begin_within_before(epoch, client, key, operation);
         };
-        let bundle = found.as_deref().and_then(Cache::last).map(|last| &**last);
-        let is_taken = match bundle.and_then(|bundle| bundle.rated.as_ref()) {
+        match &bundle.rated {
             // A single account has a limit, so nothing has to be given back to another one.
-            Some(rated) if client.limits() == 0 => rated.take(clock::monotonic_nanoseconds),
-            _ => match limits(client, bundle) {
-                0 => {
-                    self.charged.set(0);
-                    return true;
-                }
-                RATE => take_requests(client, bundle, clock::monotonic_nanoseconds),
-                _ => false,
-            },
-        };
+            Some(rated) if client.limits() == 0 => {
+                let is_taken = rated.take(clock::monotonic_nanoseconds);
+                self.has_taken(client, Some(bundle), is_taken)
+            }
+            _ => self.begin_rated(client, Some(bundle)),
+        }
+    }
+
+    /// Implements [`begin_within`](Self::begin_within) for another operation or object than that of the thread's
+    /// request before.
+    #[inline(never)]
+    fn begin_within_before(
+        &self,
+        epoch: u64,
+        client: &Arc<Account>,
+        key: &[u8],
+        operation: &str,
+    ) -> bool {
+        let mut cache = self.cache.borrow_mut();
+        match cache.find(epoch, key, operation.as_bytes()) {
+            None => false,
+            Some(bundle) => self.begin_rated(client, Some(bundle)),
+        }
+    }
+
+    /// Begins a request if no account limits more than its rate.
+    #[inline(always)]
+    fn begin_rated(&self, client: &Arc<Account>, bundle: Option<&Bundle>) -> bool {
+        match limits(client, bundle) {
+            0 => {
+                self.charged.set(0);
+                true
+            }
+            RATE => {
+                let is_taken = take_requests(client, bundle, clock::monotonic_nanoseconds);
+                self.has_taken(client, bundle, is_taken)
+            }
+            _ => false,
+        }
+    }
+
+    /// Counts a request if it was taken, and returns `is_taken`.
+    #[inline(always)]
+    fn has_taken(&self, client: &Arc<Account>, bundle: Option<&Bundle>, is_taken: bool) -> bool {
         if !is_taken {
             cold_path();
             return false;
@@ -135,7 +183,7 @@ impl Desk {
         operation: &str,
     ) -> Option<Charged<'c>> {
         let slot = self.slot.get()?;
-        if self.is_lowered.get() {
+        if self.is_lowered() {
             cold_path();
             return None;
         }
@@ -143,7 +191,7 @@ impl Desk {
             0 => None,
             epoch => Some(self.cached(epoch, key, operation)?),
         };
-        let bundle = found.as_deref().and_then(Cache::last).map(|last| &**last);
+        let bundle = found.as_deref();
         let limited = limits(client, bundle);
         if limited & PAUSES != 0 {
             cold_path();
@@ -164,12 +212,11 @@ impl Desk {
         if !timed {
             self.charged.set(0);
         }
-        let bundle = found.as_deref().filter(|_| timed).and_then(Cache::last).cloned();
         Some(Charged {
             ledger,
             desk: self,
             client,
-            bundle,
+            bundle: found,
             now,
             timed,
             demoted: false,
@@ -251,7 +298,8 @@ impl Desk {
     /// Restores the class and priority of a throttled or demoted thread.
     #[inline]
     pub(crate) fn rise(&self) {
-        if self.is_lowered.replace(false) {
+        if self.is_lowered() {
+            self.state.set(self.state.get() & !LOWERED);
             drop(self.lowered.take());
         }
     }
@@ -259,7 +307,7 @@ impl Desk {
     /// Keeps the thread lowered until a request within its budget arrives.
     fn stay(&self, lowered: Restraint) {
         self.lowered.set(Some(lowered));
-        self.is_lowered.set(true);
+        self.state.set(self.state.get() | LOWERED);
     }
 
     /// Reports whether a request is beyond its budget and would be demoted, so that it belongs to another lane. Takes
@@ -289,12 +337,12 @@ impl Desk {
         demotes && !refuses
     }
 
-    /// Returns the cache if it contains the accounts of an operation of an object, which are its last ones then.
+    /// Returns the accounts of an operation of an object, if they are cached.
     #[inline(always)]
-    fn cached(&self, epoch: u64, key: &[u8], operation: &str) -> Option<Ref<'_, Cache>> {
+    fn cached(&self, epoch: u64, key: &[u8], operation: &str) -> Option<Rc<Bundle>> {
         let cache = self.cache.borrow();
-        if cache.is_last(epoch, key, operation.as_bytes()) {
-            return Some(cache);
+        if let Some(bundle) = cache.last(epoch, key, operation.as_bytes()) {
+            return Some(Rc::clone(bundle));
         }
         cold_path();
         drop(cache);
@@ -303,9 +351,8 @@ impl Desk {
 
     /// Implements [`cached`](Self::cached) for another operation or object than that of the thread's request before.
     #[inline(never)]
-    fn cached_before(&self, epoch: u64, key: &[u8], operation: &str) -> Option<Ref<'_, Cache>> {
-        let is_found = self.cache.borrow_mut().find(epoch, key, operation.as_bytes());
-        is_found.then(|| self.cache.borrow())
+    fn cached_before(&self, epoch: u64, key: &[u8], operation: &str) -> Option<Rc<Bundle>> {
+        self.cache.borrow_mut().find(epoch, key, operation.as_bytes()).cloned()
     }
 
     /// Returns the accounts of an operation of an object.
@@ -314,10 +361,8 @@ impl Desk {
         if epoch == 0 {
             return None;
         }
-        if let Some(cache) = self.cached(epoch, asked.key, asked.operation) {
-            return cache.last().cloned();
-        }
-        self.find_out(ledger, asked, epoch)
+        let found = self.cached(epoch, asked.key, asked.operation);
+        found.or_else(|| self.find_out(ledger, asked, epoch))
     }
 
     /// Looks the accounts up in the ledger, and caches them.
@@ -362,6 +407,7 @@ impl Desk {
         let slot =
             self.slot.get_or_init(|| Arc::new(BudgetSlot::new(oxorb_sys::thread::current_id())));
         ledger.list(slot);
+        self.state.set(self.state.get() | WATCHED);
         self.show(slot, client, bundle)
     }
 }
@@ -465,7 +511,7 @@ mod tests {
             let charged = begin("sweep").expect("the request is within its budgets");
             // If the request before had not ended, this one would count as a part of it.
             assert!(charged.timed, "request {request}");
-            charged.end();
+            drop(charged);
         }
         assert_eq!(client.counts.served.load(Relaxed), 4);
         assert!(begin("sweeps").is_none(), "another operation");

@@ -89,7 +89,6 @@ impl BudgetSlot {
         self.charged.store(since, relaxed);
         self.began.store(cpu, relaxed);
         self.longest.store(longest, relaxed);
-        self.told.store(false, relaxed);
         if !self.knows(client, bundle) {
             self.remember(client, bundle);
         }
@@ -149,7 +148,6 @@ impl BudgetSlot {
                                 run: cpu.saturating_sub(self.began.load(Ordering::Relaxed)),
                                 longest: self.longest.load(Ordering::Relaxed),
                                 demoted: state == DEMOTED,
-                                told: self.told.load(Ordering::Relaxed),
                             };
                         }
                         Err(other) => word = other,
@@ -157,6 +155,12 @@ impl BudgetSlot {
                 }
             }
         }
+    }
+
+    /// Reports whether the overrun of the request that has just ended was reported to the application, and prepares the
+    /// slot for the next request. An overrun that was reported is one at the end, too, so no other request needs this.
+    pub(super) fn take_told(&self) -> bool {
+        self.told.swap(false, Ordering::Relaxed)
     }
 
     /// Keeps the request from ending while the watcher inspects it; `None` if the thread runs no
@@ -185,8 +189,6 @@ pub(super) struct Finished {
     pub(super) run: u64,
     /// Processor time beyond which the request overruns.
     pub(super) longest: u64,
-    /// Whether the overrun was reported to the application.
-    pub(super) told: bool,
     /// Whether the thread was demoted.
     pub(super) demoted: bool,
 }
@@ -273,8 +275,10 @@ mod tests {
         assert!(slot.look().unwrap().demoted);
         let finished = slot.finish(|| 200);
         assert_eq!((finished.left, finished.run, finished.longest), (40, 100, 50));
-        assert!(finished.demoted && finished.told);
+        assert!(finished.demoted && slot.take_told());
         assert!(slot.look().is_none());
+        assert!(slot.begin(200, 200, 50, &account, None));
+        assert!(slot.look().unwrap().tell(), "another request was told before");
     }
 
     /// Account of the client, further accounts, and the numbers that the watcher sees.

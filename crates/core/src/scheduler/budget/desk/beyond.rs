@@ -76,7 +76,7 @@ impl Desk {
         if answer == BeyondBudget::Throttle && self.throttle(ledger, account, asked.threads) {
             return Ok(false);
         }
-        if self.is_lowered.get() {
+        if self.is_lowered() {
             return Ok(false);
         }
         let Some(lowered) = self.demote(ledger) else {
@@ -109,7 +109,7 @@ impl Desk {
 
     /// Limits the thread to its part of the processor time of a budget; returns false if that is impossible.
     fn throttle(&self, ledger: &Ledger, account: &Arc<Account>, threads: usize) -> bool {
-        if self.is_lowered.get() {
+        if self.is_lowered() {
             return true;
         }
         match throttle(account, threads, schedule::reserve) {

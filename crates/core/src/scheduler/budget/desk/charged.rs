@@ -36,16 +36,9 @@ pub(crate) struct Charged<'c> {
 }
 
 impl Charged<'_> {
-    /// Does what dropping does, in code that is inlined.
-    #[inline(always)]
-    pub(crate) fn end(mut self) {
-        self.finish();
-        mem::forget(self);
-    }
-
     /// Ends the request. A second call does nothing, so a panic in the first one does not charge the request twice.
     #[inline(always)]
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         let bundle = self.bundle.take();
         if mem::take(&mut self.timed) {
             self.settle(bundle.as_deref());
@@ -64,25 +57,18 @@ impl Charged<'_> {
         let Some(slot) = self.desk.slot.get() else {
             return;
         };
-        let Finished { cpu, left, run, longest, told, demoted } =
-            slot.finish(thread_cpu_nanoseconds);
+        let Finished { cpu, left, run, longest, demoted } = slot.finish(thread_cpu_nanoseconds);
         self.desk.charged.set(cpu);
         each(self.client, bundle, |_, account| account.charge(self.now, left));
         if run > longest || demoted {
-            self.overran(bundle, slot, run, told, demoted);
+            self.overran(bundle, slot, run, demoted);
         }
     }
 
     // The values are passed one by one, because a reference would keep them in memory for each request.
     #[cold]
-    fn overran(
-        &self,
-        bundle: Option<&Bundle>,
-        slot: &BudgetSlot,
-        run: u64,
-        told: bool,
-        demoted: bool,
-    ) {
+    fn overran(&self, bundle: Option<&Bundle>, slot: &BudgetSlot, run: u64, demoted: bool) {
+        let told = slot.take_told();
         if demoted && !rt::restore_demoted() {
             lowest::tell(&self.ledger.watch, || {
                 format!("the kernel does not restore the urgency of thread {}", slot.thread)

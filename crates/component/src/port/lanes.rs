@@ -86,10 +86,9 @@ struct Lane {
     priority: Option<Priority>,
     outlet: Outlet<Any>,
     _dispatcher: Dispatcher<Any>,
-    _place: Place,
 }
 
-/// One of the lanes that a channel may have.
+/// One of the lanes that a channel may have. It is free again when the thread of the lane has ended.
 struct Place(Arc<AtomicUsize>);
 
 impl Place {
@@ -157,9 +156,10 @@ impl Source {
         };
         let dispatcher = Dispatcher::start(plan).map_err(|_| NOT_STARTED)?;
         drop(raised);
-        let outlet = dispatcher.connect(Arc::new(Consumer(deliver)), Qos::default());
+        let outlet =
+            dispatcher.connect(Arc::new(Consumer { deliver, _place: place }), Qos::default());
         let outlet = outlet.map_err(|_| NOT_STARTED)?;
-        Ok(Arc::new(Lane { priority, outlet, _dispatcher: dispatcher, _place: place }))
+        Ok(Arc::new(Lane { priority, outlet, _dispatcher: dispatcher }))
     }
 }
 
@@ -207,11 +207,14 @@ impl Drop for Joined {
 }
 
 /// A consumer of a port, as a sink of its lane.
-struct Consumer(Deliver);
+struct Consumer {
+    deliver: Deliver,
+    _place: Place,
+}
 
 impl Sink<Any> for Consumer {
     fn deliver(&self, events: &[Any]) -> Outcome {
-        events.iter().for_each(|event| (self.0)(event));
+        events.iter().for_each(|event| (self.deliver)(event));
         Outcome::Delivered
     }
 }

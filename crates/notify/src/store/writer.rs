@@ -1,6 +1,7 @@
 //! The thread that writes all changes. Changes that arrive while the disk is busy are written together, with one
 //! `fsync`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
@@ -202,10 +203,19 @@ fn commit(
 }
 
 /// Reports whether changes may have been made although their commit failed. Reads the file, which is reopened. Changes
-/// were not made if one of them is not in the file: an event, whose number is used once, or else the last one.
+/// were not made if one of them is not in the file: an event, whose number is used once and which none of the changes
+/// removes, or else the last one.
 fn may_be_made(database: &Database, jobs: &[Job]) -> bool {
     let changes = || jobs.iter().rev().flat_map(|job| job.changes.iter().rev());
-    let event = changes().find(|change| matches!(change, Change::Event { .. }));
+    let mut removed = HashSet::new();
+    let event = changes().find(|change| match change {
+        Change::Event { number, .. } => !removed.contains(number),
+        Change::NoEvent(number) => {
+            removed.insert(*number);
+            false
+        }
+        _ => false,
+    });
     let last = || changes().find(|change| !matches!(change, Change::Release { .. }));
     let Some(change) = event.or_else(last) else {
         return false;
@@ -242,9 +252,9 @@ mod tests {
 
     use super::*;
 
-    /// Makes two changes while `fsync` fails: `times` calls for the first one, and all for the second one. Returns the
-    /// answers.
-    fn changed_while_fsync_fails(times: u32) -> [Option<Written>; 2] {
+    /// Makes two changes, each after the changes `before`, while `fsync` fails: `times` calls for the first one, and all
+    /// for the second one. Returns the answers.
+    fn changed_while_fsync_fails(times: u32, before: fn() -> Vec<Change>) -> [Option<Written>; 2] {
         let storage = TestStorage::default();
         let open = || Database::with_storage(&storage, 1 << 20).unwrap();
         let number = |database: &Database| {
@@ -262,7 +272,9 @@ mod tests {
             scope.spawn(|| writer.run(&database, |_| ()));
             let answers = [times, u32::MAX].map(|times| {
                 storage.fail(times);
-                writer.now(vec![Change::Meta("last", 77)], Duration::from_secs(60))
+                let mut changes = before();
+                changes.push(Change::Meta("last", 77));
+                writer.now(changes, Duration::from_secs(60))
             });
             writer.end();
             answers
@@ -277,9 +289,19 @@ mod tests {
     fn a_change_whose_fsync_fails_may_have_happened() {
         let unsure = Some(Err(Unwritten::Unsure));
         // The file can be read again, and has the change.
-        assert_eq!(changed_while_fsync_fails(1)[0], unsure);
+        assert_eq!(changed_while_fsync_fails(1, Vec::new)[0], unsure);
         // The file cannot be opened again, so that it is not known whether it has the change. The next change fails
         // before it begins.
-        assert_eq!(changed_while_fsync_fails(u32::MAX), [unsure, Some(Err(Unwritten::Failed))]);
+        let answers = changed_while_fsync_fails(u32::MAX, Vec::new);
+        assert_eq!(answers, [unsure, Some(Err(Unwritten::Failed))]);
+    }
+
+    #[test]
+    fn an_event_that_is_removed_with_the_change_does_not_tell_whether_it_happened() {
+        let before = || {
+            let event = Change::Event { number: 5, arrival: 0, octets: vec![1], proxies: vec![] };
+            vec![event, Change::NoEvent(5)]
+        };
+        assert_eq!(changed_while_fsync_fails(1, before)[0], Some(Err(Unwritten::Unsure)));
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct ManagerListening {
     #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
     listen: Vec<String>,
     /// Let every client that can reach the manager over the network call it. Without this option, a manager that
-    /// other machines can reach needs access rules or TLS with certificates of clients
+    /// other machines can reach needs -ORBAccess or TLS with certificates of clients
     #[arg(long)]
     any_client: bool,
 }
@@ -79,12 +79,11 @@ impl ManagerListening {
     /// what callers can do.
     ///
     /// # Errors
-    /// Other machines can reach an endpoint for which there are neither access rules nor certificates of clients, and
-    /// no option permits this.
+    /// Other machines can reach an endpoint at which neither the address of a client is checked nor its certificate,
+    /// and no option permits this. Rules about requests do not suffice: the processes of a manager do not have them.
     pub(crate) fn check(&self, orb: &Orb, may: &str) -> Result<(), Failed> {
         let options = orb.options();
-        let has_rules = !options.access.is_open() || options.access_rules.is_some();
-        if self.any_client || has_rules {
+        if self.any_client || !options.access.is_open() {
             return Ok(());
         }
         let is_open = |endpoint: &&Endpoint| {
@@ -96,8 +95,8 @@ impl ManagerListening {
             None => Ok(()),
             Some(endpoint) => Err(because(format!(
                 "everyone who can reach {endpoint} could connect and {may}: restrict clients with -ORBAccess, for \
-                 example -ORBAccess 'allow 10.0.0.0/8', with -ORBAccessRules FILE, or with iiops endpoints and \
-                 -ORBTlsClients required; or permit this with --any-client"
+                 example -ORBAccess 'allow 10.0.0.0/8', or use iiops endpoints and -ORBTlsClients required; or permit \
+                 this with --any-client"
             ))),
         }
     }

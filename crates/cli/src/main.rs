@@ -46,7 +46,7 @@ const WITHOUT_TLS: &str = "this command was built without TLS; in a checkout of 
     Settings of the ORB, as -ORBInitRef NAME=URL or OXORB_INITREF=NAME=URL in the environment, are accepted by every \
     command that calls or serves objects; docs/config.md lists them.\n\n\
     A DURATION is a number and a unit (ns, us, ms, s, m, h or d), such as 300ms, 1.5s or 2m. The help of an option \
-    gives the unit of a number without one.\n\n\
+    gives the unit of a number without one, if such a number is accepted.\n\n\
     Exit status: 0 done, 1 failed (a message on standard error gives the reason), 2 wrong usage.")]
 struct Cli {
     #[command(subcommand)]

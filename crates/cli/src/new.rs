@@ -159,7 +159,9 @@ fn check_reserved(name: &str, checkout: Option<&Path>) -> Done {
     let is_member = |member: &str| {
         checkout.is_some_and(|it| it.join("crates").join(member).join("Cargo.toml").is_file())
     };
-    if name == "oxorb" || name.strip_prefix("oxorb-").is_some_and(is_member) {
+    // The package in the folder orb is called oxorb.
+    let member = name.strip_prefix("oxorb-").filter(|&member| member != "orb");
+    if name == "oxorb" || member.is_some_and(is_member) {
         return Err(because(format!(
             "`{name}` is a package of OxORB, which the project would depend on; choose another name"
         )));

@@ -252,7 +252,7 @@ mod tests {
         TcpProtocolProperties, UnixDomainProtocolProperties, profile_tag,
     };
 
-    /// Component that TAO writes (rt-facts 2.1): the component's encapsulation, with one
+    /// Component that TAO writes: the component's encapsulation, with one
     /// encapsulation for each value in it.
     #[test]
     fn tag_policies_is_laid_out_as_by_tao() {
@@ -320,7 +320,7 @@ mod tests {
     }
 
     /// TAO's GIOP has no properties; those of UIOP are two `long`s, those of SHMIOP end with two
-    /// strings (rt-facts 2.1).
+    /// strings.
     #[test]
     fn protocol_properties_are_laid_out_as_by_tao() {
         let memory = SharedMemoryProtocolProperties {

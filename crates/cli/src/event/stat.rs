@@ -21,6 +21,9 @@ use oxorb_terminal::output::{
     BAD, Done, FAINT, Failed, Format, STRONG, because, control, print, print_json, print_line,
 };
 
+/// Shortest time between two reports.
+const SHORTEST: Duration = Duration::from_millis(10);
+
 /// Arguments of `oxorb event ls`.
 #[derive(clap::Args)]
 #[command(
@@ -53,7 +56,7 @@ pub(crate) struct WatchArgs {
     #[command(flatten)]
     at: ChannelArgs,
     /// Time between two reports, at least 10ms. For example 5s; a bare number is seconds
-    #[arg(long, value_name = duration::VALUE_NAME, default_value = "1s", value_parser = duration::seconds())]
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "1s", value_parser = duration::seconds().at_least(SHORTEST))]
     interval: Duration,
     /// Number of reports; 0: until the server or this command ends
     #[arg(short, long, value_name = "N", default_value_t = 0)]
@@ -79,7 +82,7 @@ pub(super) fn watch(args: &WatchArgs) -> Done {
     let mut lines = 0;
     let mut looks = 0;
     loop {
-        std::thread::sleep(args.interval.max(Duration::from_millis(10)));
+        std::thread::sleep(args.interval);
         let states = server.states()?;
         let look = Look::new(&states);
         let rates = Rates { before: &before, seconds: (look.at - before.at).as_secs_f64() };

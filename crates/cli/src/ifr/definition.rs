@@ -153,7 +153,10 @@ impl Definition {
     }
 }
 
-/// Returns the failure of a search for a definition.
-pub(super) fn missing(name: &str) -> Failed {
-    because(format!("the repository does not contain {name:?}; `oxorb ifr ls` lists its contents"))
+/// Returns the failure of a search for a definition, in a store or at the URL `at`.
+pub(super) fn missing(name: &str, at: Option<&str>) -> Failed {
+    let at = at.map(|url| format!(" --at {url}")).unwrap_or_default();
+    because(format!(
+        "the repository does not contain {name:?}; `oxorb ifr ls{at}` lists its contents"
+    ))
 }

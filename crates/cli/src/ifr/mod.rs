@@ -108,7 +108,7 @@ pub(crate) struct RepositoryArgs {
     #[arg(long, alias = "ifr", value_name = "URL", conflicts_with = "store")]
     at: Option<String>,
     /// Time limit for all calls to a running repository together. For example 300ms; a bare number is milliseconds
-    #[arg(long, default_value = "10s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
+    #[arg(long, requires = "at", default_value = "10s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
     timeout: Duration,
 }
 

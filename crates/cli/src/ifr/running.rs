@@ -102,7 +102,7 @@ impl<'u> Running<'u> {
             None if name.replace("::", "").contains(':') => None,
             None => self.repository.lookup(name).map_err(failed)?,
         };
-        let contained = found.ok_or_else(|| missing(name))?;
+        let contained = found.ok_or_else(|| missing(name, Some(self.url)))?;
         let mut definition = named(contained.def_kind().map_err(failed)?);
         definition.name = contained.name().map_err(failed)?;
         definition.id = contained.id().map_err(failed)?;
@@ -316,9 +316,13 @@ impl<'u> Running<'u> {
 
     fn failed(&self, why: &SystemException) -> Failed {
         let url = self.url;
+        let remedy = match why.kind {
+            SystemExceptionKind::Timeout => "; --timeout allows more time",
+            _ => "",
+        };
         because(match Failure::of(why) {
-            Some(failure) => format!("the Interface Repository {url}: {failure}"),
-            None => format!("the Interface Repository {url}: {why}"),
+            Some(failure) => format!("the Interface Repository {url}: {failure}{remedy}"),
+            None => format!("the Interface Repository {url}: {why}{remedy}"),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `oxorb ifr serve`: serves the repository as CORBA objects, and reloads it after changes.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -67,7 +68,7 @@ pub(super) fn serve(
                         print_line(&json!({ "event": "changed", "objects": count }))
                     }
                     (Err(error), Format::Text) => {
-                        anstream::eprintln!("not reloaded: {error}");
+                        let _ = writeln!(anstream::stderr(), "not reloaded: {error}");
                         Ok(())
                     }
                     (Err(error), Format::Json) => {

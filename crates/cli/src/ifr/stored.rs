@@ -43,7 +43,7 @@ fn below(repository: &Repository, id: EntryId, depth: usize, found: &mut Vec<Lis
 fn find(repository: &Repository, name: &str) -> Result<EntryId, Failed> {
     let found = repository.lookup_id(name);
     let found = found.or_else(|| repository.lookup(Repository::ROOT, name));
-    found.ok_or_else(|| missing(name))
+    found.ok_or_else(|| missing(name, None))
 }
 
 fn definition(entry: &Entry) -> Definition {

@@ -121,7 +121,7 @@ pub(super) fn run(args: Args) -> Done {
                 1 => "1 name still leads to no object".to_owned(),
                 left => format!("{left} names still lead to no object"),
             };
-            Err(because(match args.yes {
+            Err(because(match removing || count == 0 {
                 true => what,
                 false => format!("{what}; --yes removes names without a question"),
             }))

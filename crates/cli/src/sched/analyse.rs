@@ -241,7 +241,8 @@ fn head(schedule: &Schedule, report: &Report, findings: &Findings) -> String {
     let exact = report.guaranteed_priority(&schedule.tasks).map(|band| band as i32);
     let _ = writeln!(
         out,
-        "critical down to priority {}, guaranteed down to {} {FAINT}(by the test of TAO's scheduling service: {}){FAINT:#}\n",
+        "critical down to priority {}, guaranteed down to {} {FAINT}(by the test of TAO's scheduling service: \
+         {}){FAINT:#}\n",
         level(schedule.minimum_critical_priority),
         level(exact),
         level(schedule.minimum_guaranteed_priority)

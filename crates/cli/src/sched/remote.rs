@@ -25,16 +25,18 @@ pub(crate) struct ServiceArgs {
     /// Scheduling service: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, alias = "ref", value_name = "URL")]
     at: Option<String>,
-    /// Time limit for connecting to a server, and for each call. For example 300ms; a bare number is milliseconds
-    #[arg(long, default_value = "5s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
-    pub(super) timeout: Duration,
+    /// Time limit for connecting to a server, and for each call. For example 300ms; a bare number is milliseconds.
+    /// Default: 5s, or 30s for the admission of a whole set
+    #[arg(long, value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
+    timeout: Option<Duration>,
 }
 
 impl ServiceArgs {
     /// Returns an ORB, and the service: that of `--at`, or else of -ORBInitRef, or else the one bound in the name
     /// server.
     fn connect(&self) -> Result<(Orb, Remote), Failed> {
-        let builder = Orb::builder().connect_timeout(self.timeout).round_trip_timeout(self.timeout);
+        let timeout = self.timeout.unwrap_or(Duration::from_secs(5));
+        let builder = Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout);
         let orb = with_args(builder).build()?;
         let remote = match &self.at {
             Some(url) => Remote::at(&orb, url).map_err(|error| because(&error)),
@@ -124,7 +126,7 @@ pub(super) fn load(args: &LoadArgs) -> Done {
             &files.repository,
             place,
             server,
-            args.at.timeout,
+            args.at.timeout.unwrap_or(Duration::from_secs(30)),
             args.format,
         );
     }

@@ -14,6 +14,9 @@ use oxorb_terminal::duration;
 use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, control, print, print_line};
 use oxorb_terminal::statistics::Time;
 
+/// Shortest time between two reports.
+const SHORTEST: Duration = Duration::from_millis(10);
+
 /// Arguments of `oxorb sched watch`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -23,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL")]
     server: String,
     /// Time between two reports, at least 10ms. For example 5s; a bare number is seconds
-    #[arg(long, value_name = duration::VALUE_NAME, default_value = "1s", value_parser = duration::seconds())]
+    #[arg(long, value_name = duration::VALUE_NAME, default_value = "1s", value_parser = duration::seconds().at_least(SHORTEST))]
     interval: Duration,
     /// Number of reports; 0: until the server or this command ends
     #[arg(short, long, value_name = "N", default_value_t = 0)]
@@ -97,7 +100,7 @@ pub(super) fn run(args: &Args) -> Done {
         if looks == args.count {
             return Ok(());
         }
-        std::thread::sleep(args.interval.max(Duration::from_millis(10)));
+        std::thread::sleep(args.interval);
     }
 }
 

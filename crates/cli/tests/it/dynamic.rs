@@ -646,7 +646,8 @@ returns = "$p"
 /// The server listens as all other servers do, on any protocol.
 #[test]
 fn serve_listens_at_the_given_endpoints() {
-    let socket = std::env::temp_dir().join(format!("oxorb-serve-{}", oxorb_testkit::unique()));
+    let socket = format!("oxorb-serve-{}", oxorb_testkit::unique());
+    let socket = oxorb_testkit::net::socket_folder().join(socket);
     let endpoint = format!("uiop://{}", socket.display());
     let local = Bank::with_script("listen-local", SCRIPT, &["--listen", &endpoint]);
     assert_eq!(local.corbaloc, format!("corbaloc:uiop:{}|Account", socket.display()));

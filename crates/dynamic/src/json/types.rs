@@ -317,7 +317,8 @@ impl Work {
         let left = self.left.get().checked_sub(self.read.get() - before);
         self.left.set(left.ok_or_else(|| {
             JsonError::new(format!(
-                "the type is too large: it may have at most {MAX_COPIES} parts, each counted once for each type around it"
+                "the type is too large: it may have at most {MAX_COPIES} parts, each counted once for each type around \
+                 it"
             ))
         })?);
         Ok(())

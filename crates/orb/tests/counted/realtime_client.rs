@@ -1,4 +1,4 @@
-//! RT-CORBA on the client side: contexts sent, lane called, connection used (A4.11, A18.5; facts 2.2 and 3.2).
+//! RT-CORBA on the client side: contexts sent, lane called, connection used.
 
 use std::sync::{Arc, Mutex};
 use std::thread;

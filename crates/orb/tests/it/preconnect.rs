@@ -1,4 +1,4 @@
-//! Connections opened before the first call (`-ORBPreconnect`; A4.3, R11).
+//! Connections opened before the first call (`-ORBPreconnect`).
 
 use std::sync::atomic::Ordering;
 use std::thread;

@@ -280,7 +280,7 @@ fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
     server.shutdown(true).unwrap();
 }
 
-/// A4.12 with bands: the row selects the band, the band the connection, and the connection leads to a lane within the
+/// With bands: the row selects the band, the band the connection, and the connection leads to a lane within the
 /// band, with a priority different from the row's.
 #[test]
 fn the_row_of_an_operation_chooses_its_band_its_connection_and_a_lane_within() {

@@ -1,4 +1,4 @@
-//! Valid combinations of RT-CORBA policies (CHECKLIST F6; facts 3.1).
+//! Valid combinations of RT-CORBA policies.
 
 use oxorb_core::policy::ProtocolList;
 use oxorb_core::{Threadpool, ThreadpoolId, ThreadpoolLane};

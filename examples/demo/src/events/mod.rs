@@ -23,7 +23,8 @@ use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print
     match."
 )]
 pub(crate) struct Args {
-    /// Duration of the first act, in whole seconds; the others together take about two seconds. For example 5s; a bare number is seconds
+    /// Duration of the first act, in whole seconds; the others together take about two seconds. For example 5s; a bare
+    /// number is seconds
     #[arg(short, long = "duration", alias = "seconds", default_value = "4s", value_name = duration::VALUE_NAME, value_parser = whole_seconds(60))]
     seconds: u32,
     /// Output format

@@ -23,7 +23,8 @@ pub(crate) enum Command {
         specified processors. Programs and users are those of the target machines; they need not exist on this \
         machine. With --verify, systemd-analyze checks the units as if this were one of the target machines.\n\n\
         Example:\n  oxorb deploy emit systemd plan.toml --rt rt.toml --out units \\\n    \
-        --command '/usr/local/bin/display --plan {plan} --rt {rt} --node {node} --process {process}'"
+        --command '/usr/local/bin/display --plan {plan} --rt {rt} --node {node} --process {process} \
+        --references /run/display'"
     )]
     Systemd(systemd::Args),
     /// Write Kubernetes manifests
@@ -33,7 +34,8 @@ pub(crate) enum Command {
         priorities get SYS_NICE, IPC_LOCK and whole processors. The static policy of the kubelet's CPU manager makes \
         these processors exclusive.\n\nExample:\n  \
         oxorb deploy emit kubernetes plan.toml --rt rt.toml --image registry.example/display:1 \\\n    \
-        --command '/display --plan {plan} --rt {rt} --node {node} --process {process}' > display.json"
+        --command '/display --plan {plan} --rt {rt} --node {node} --process {process} --references /shared' \
+        > display.json"
     )]
     Kubernetes(kubernetes::Args),
 }
@@ -131,8 +133,10 @@ impl What {
                 )));
             }
         }
-        let is_joined = processes.len() > 1 && !plan.connection.is_empty();
-        if is_joined && self.command.contains("{plan}") && !self.command.contains("--references") {
+        if joins(&plan, &processes)
+            && self.command.contains("{plan}")
+            && !self.command.contains("--references")
+        {
             warning(&format!(
                 "the plan has {} processes, which find each other only through a shared folder: add --references \
                  FOLDER to --command",
@@ -266,6 +270,19 @@ impl Loaded {
         let names = process.instances.iter().map(|&at| &*self.plan.instance[at].name);
         names.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Reports whether a connection of a plan joins two of its processes.
+fn joins(plan: &Plan, processes: &[Process]) -> bool {
+    let process_of = |instance: &str| {
+        let at = plan.instance_at(instance);
+        processes.iter().position(|process| at.is_some_and(|at| process.instances.contains(&at)))
+    };
+    plan.connection.iter().any(|connection| {
+        let mut ends = connection.internal_endpoint.iter().map(|end| process_of(&end.instance));
+        let first = ends.next();
+        ends.any(|end| Some(end) != first)
+    })
 }
 
 /// Replaces the names in braces of a word by their values, in which nothing is replaced.

@@ -89,7 +89,7 @@ pub(crate) fn run(args: Args) -> Done {
                 false => format!("the IDL does not have its interface {type_id}"),
             };
             // This is only a warning, because the interface of a target that does not run yet cannot be queried.
-            anstream::eprintln!(
+            oxorb_terminal::note!(
                 "warning: {name}: {unknown}, so references in its calls bypass the bridge; add --interface \
                  {name}=INTERFACE"
             );

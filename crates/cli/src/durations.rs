@@ -120,7 +120,8 @@ fn no_other_option_is_a_duration() {
 }
 
 /// Options that have a unit of time in their help texts, and are no durations.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
+    "oxorb demo sched --rounds",
     // A rate, or a duration.
     "oxorb sched admit --period",
     // Events per second.

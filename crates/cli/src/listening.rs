@@ -88,7 +88,7 @@ impl ManagerListening {
         }
         let is_open = |endpoint: &&Endpoint| {
             Callers::at(endpoint, orb) == Callers::Network
-                && endpoint.option("allow").is_none()
+                && endpoint.access.is_open()
                 && !demands_certificates(endpoint, orb)
         };
         match options.listen.iter().find(is_open) {

@@ -372,7 +372,7 @@ fn shown(artifacts: &Artifacts) -> String {
 pub(crate) fn incident(format: Format, event: &NodeEvent) {
     let text = event.to_string();
     match format {
-        Format::Text => anstream::eprintln!("{}", oxorb::values::Printable(&text)),
+        Format::Text => oxorb_terminal::note!("{}", oxorb::values::Printable(&text)),
         Format::Json => {
             let _ = print_line(&json!({"event": "incident", "what": text}));
         }

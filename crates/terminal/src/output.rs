@@ -62,7 +62,20 @@ pub fn error(why: &str) {
 
 /// Prints a warning to standard error.
 pub fn warning(what: &str) {
-    anstream::eprintln!("{STRONG}warning{STRONG:#}: {}", Printable(what));
+    crate::note!("{STRONG}warning{STRONG:#}: {}", Printable(what));
+}
+
+/// Prints a line to standard error, like `eprintln!`. A server goes on if the line cannot be written, for example on a
+/// full disk.
+#[macro_export]
+macro_rules! note {
+    ($($text:tt)*) => {{
+        let line = ::std::format!($($text)*);
+        let _ = ::std::io::Write::write_fmt(
+            &mut ::anstream::stderr().lock(),
+            ::std::format_args!("{line}\n"),
+        );
+    }};
 }
 
 /// Prints to standard output, without colours unless standard output is a terminal.

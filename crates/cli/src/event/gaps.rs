@@ -73,13 +73,13 @@ pub(super) fn told_gap(format: Format, event: &Event, gap: Gap) -> Done {
             "event": "back", "of_type": kind, "of_source": source, "due": due, "came": came,
         })),
         (Format::Text, Gap::Lost { first, events }) => {
-            anstream::eprintln!(
+            oxorb_terminal::note!(
                 "{BAD}gap{BAD:#} in {kind}/{source}: {events} events from number {first} on did not arrive"
             );
             Ok(())
         }
         (Format::Text, Gap::Back { due, came }) => {
-            anstream::eprintln!(
+            oxorb_terminal::note!(
                 "{BAD}back{BAD:#} in {kind}/{source}: number {came} arrived where {due} was expected: the publisher \
                  restarted, or the event arrived late or twice"
             );

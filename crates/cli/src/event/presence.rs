@@ -106,7 +106,7 @@ impl Presence {
         match self.format {
             Format::Json => print_line(&json!({"event": "lost", "why": why})),
             Format::Text => {
-                anstream::eprintln!("{BAD}lost{BAD:#} the channel: {}", Printable(why));
+                oxorb_terminal::note!("{BAD}lost{BAD:#} the channel: {}", Printable(why));
                 Ok(())
             }
         }
@@ -125,7 +125,7 @@ impl Presence {
                         print_line(&json!({"event": "reconnected", "after_s": seconds}))
                     }
                     Format::Text => {
-                        anstream::eprintln!(
+                        oxorb_terminal::note!(
                             "reconnected after {seconds:.1} s; events pushed in between were not received"
                         );
                         Ok(())

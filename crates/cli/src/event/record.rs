@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Done {
     let mut consumer = args.wanted.connect(&types, args.format)?;
     match args.format {
         Format::Text => {
-            anstream::eprintln!("recording {} to {}", consumer.url(), args.file.display())
+            oxorb_terminal::note!("recording {} to {}", consumer.url(), args.file.display())
         }
         Format::Json => print_line(&json!({"event": "recording", "channel": consumer.url()}))?,
     }
@@ -102,7 +102,7 @@ fn told(args: &Args, events: u64, topics: usize, missed: u64, skipped: Option<&S
         }))?,
     }
     if let Some(Skipped { events, first }) = skipped {
-        anstream::eprintln!(
+        oxorb_terminal::note!(
             "{BAD}skipped{BAD:#} {events} events that cannot be recorded; the first: {}",
             Printable(first)
         );

@@ -173,18 +173,18 @@ fn told(args: &Args, replayed: &Replayed, ending: Option<&Ending>) -> Done {
         Format::Text => {
             print(format_args!("replayed {events} events\n"))?;
             if *skipped > 0 {
-                anstream::eprintln!(
+                oxorb_terminal::note!(
                     "{BAD}skipped{BAD:#} {skipped} messages of topics that contain no events"
                 );
             }
             if let Some(first) = first_unreadable {
-                anstream::eprintln!(
+                oxorb_terminal::note!(
                     "{BAD}left out{BAD:#} {unreadable} messages that cannot be decoded; the first: {}",
                     Printable(first)
                 );
             }
             if cut_off {
-                anstream::eprintln!("the recording is incomplete: the file ends within a record");
+                oxorb_terminal::note!("the recording is incomplete: the file ends within a record");
             }
             Ok(())
         }

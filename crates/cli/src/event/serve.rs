@@ -399,7 +399,7 @@ fn ready(args: &Args, orb: &Orb, served: &[(String, Served)], notify: Option<&No
 /// Reports an event of a channel, or of one of its consumers or suppliers.
 fn say(format: Format, channel: &str, what: &str) {
     match format {
-        Format::Text => anstream::eprintln!("{channel}: {}", Printable(what)),
+        Format::Text => oxorb_terminal::note!("{channel}: {}", Printable(what)),
         Format::Json => {
             let _ = print_line(&json!({"event": "notice", "channel": channel, "what": what}));
         }

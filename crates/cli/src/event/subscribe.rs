@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args) -> Done {
     let types = args.types.load()?;
     let mut consumer = args.wanted.connect(&types, args.format)?;
     match args.format {
-        Format::Text => anstream::eprintln!("{FAINT}connected to {}{FAINT:#}", consumer.url()),
+        Format::Text => oxorb_terminal::note!("{FAINT}connected to {}{FAINT:#}", consumer.url()),
         Format::Json => print_line(&json!({"event": "connected", "channel": consumer.url()}))?,
     }
     let done = match args.latency {
@@ -61,7 +61,7 @@ pub(super) fn run(args: &Args) -> Done {
 /// Reports the number of events that arrived while the queue was full.
 pub(super) fn told_missed(format: Format, missed: u64) -> Done {
     match format {
-        Format::Text => anstream::eprintln!(
+        Format::Text => oxorb_terminal::note!(
             "{BAD}missed{BAD:#} {missed} events: they arrived faster than they could be written (a larger --queue \
              holds more)"
         ),

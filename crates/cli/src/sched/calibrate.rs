@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args) -> Done {
         Some((program, rest)) => Some(Application::start(program, rest, args, &url, &table)?),
         None => None,
     };
-    let server = Server::new(&url, args.source.at.timeout)?;
+    let server = Server::new(&url, args.source.at.timeout())?;
     wait_for(&server, application.as_mut())?;
     server.reset()?;
     std::thread::sleep(args.duration);

@@ -25,17 +25,22 @@ pub(crate) struct ServiceArgs {
     /// Scheduling service: IOR:, corbaloc:, corbaname: or file:
     #[arg(long, alias = "ref", value_name = "URL")]
     at: Option<String>,
-    /// Time limit for connecting to a server, and for each call. For example 300ms; a bare number is milliseconds.
-    /// Default: 5s, or 30s for the admission of a whole set
+    /// Time limit for connecting to a server, and for each call; default: 5s, or 30s for the admission of a whole set.
+    /// For example 300ms; a bare number is milliseconds
     #[arg(long, value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
     timeout: Option<Duration>,
 }
 
 impl ServiceArgs {
+    /// Returns the time limit for connecting, and for each call.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout.unwrap_or(Duration::from_secs(5))
+    }
+
     /// Returns an ORB, and the service: that of `--at`, or else of -ORBInitRef, or else the one bound in the name
     /// server.
     fn connect(&self) -> Result<(Orb, Remote), Failed> {
-        let timeout = self.timeout.unwrap_or(Duration::from_secs(5));
+        let timeout = self.timeout();
         let builder = Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout);
         let orb = with_args(builder).build()?;
         let remote = match &self.at {

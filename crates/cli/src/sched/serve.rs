@@ -155,7 +155,7 @@ impl Args {
                 Ok(self.compute(service, loaded))
             })?;
             if let Err(Failed::Because(why)) = computed {
-                anstream::eprintln!("not scheduled: {why}");
+                oxorb_terminal::note!("not scheduled: {why}");
             }
         }
         Ok(scheduling)
@@ -165,7 +165,7 @@ impl Args {
         let (least, most) = self.how.range(loaded);
         let anomalies = service.compute(least, most)?;
         for found in &anomalies {
-            anstream::eprintln!("{}", loaded.told(found));
+            oxorb_terminal::note!("{}", loaded.told(found));
         }
         match anomalies.iter().find(|found| is_wrong(found)) {
             Some(found) if self.run_time => Err(because(loaded.told(found))),
@@ -200,7 +200,7 @@ fn told(format: Format, operation: &str, refusal: &Refusal) {
     }
     match format {
         Format::Text => {
-            anstream::eprintln!("refused {operation}: {}", Printable(&refusal.to_string()))
+            oxorb_terminal::note!("refused {operation}: {}", Printable(&refusal.to_string()))
         }
         Format::Json => {
             let why = refusal.to_string();

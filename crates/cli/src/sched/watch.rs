@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args) -> Done {
     let loaded = args.source.load()?;
     let schedule = args.source.how.schedule(&loaded)?;
     let report = analysis::analyse(&schedule.tasks);
-    let server = Server::new(&args.server, args.source.at.timeout)?;
+    let server = Server::new(&args.server, args.source.at.timeout())?;
     let live = args.format == Format::Text && std::io::stdout().is_terminal();
     let mut looks = 0;
     loop {

@@ -113,14 +113,22 @@ impl StandIn {
 
     /// Reports an error of the script that appears only at run time, and returns the exception for it.
     fn broken(&self, signature: &Signature, why: &str) -> Exception {
-        eprintln!("error: the script's answer to {}: {}", signature.operation, Printable(why));
+        oxorb_terminal::note!(
+            "error: the script's answer to {}: {}",
+            signature.operation,
+            Printable(why)
+        );
         BROKEN.into()
     }
 }
 
 /// Reports unreadable input of a client on standard error, and returns the exception for it.
 fn refused(signature: &Signature, param: &str, why: &str) -> Exception {
-    eprintln!("refused {}: the client's argument {param}: {}", signature.operation, Printable(why));
+    oxorb_terminal::note!(
+        "refused {}: the client's argument {param}: {}",
+        signature.operation,
+        Printable(why)
+    );
     let minor = minor::marshal::OTHER;
     SystemException::marshal(minor, CompletionStatus::No).into()
 }

@@ -650,7 +650,7 @@ fn serve_listens_at_the_given_endpoints() {
     let socket = oxorb_testkit::net::socket_folder().join(socket);
     let endpoint = format!("uiop://{}", socket.display());
     let local = Bank::with_script("listen-local", SCRIPT, &["--listen", &endpoint]);
-    assert_eq!(local.corbaloc, format!("corbaloc:uiop:{}|Account", socket.display()));
+    assert_eq!(local.corbaloc, format!("corbaloc:uiop:1.2@{}|Account", socket.display()));
     let both = ["--listen", &format!("{endpoint}-2"), "--listen", "iiop://127.0.0.1:0"];
     let both = Bank::with_script("listen-both", SCRIPT, &both);
     assert!(both.corbaloc.starts_with("corbaloc::1.2@127.0.0.1:"), "{}", both.corbaloc);

@@ -145,26 +145,26 @@ fn what_is_loaded_while_it_is_served_is_there_soon() {
 /// Definitions of every kind, with names that do not follow from the repository ids.
 const KINDS: &str = r#"
 #pragma prefix "example.com"
-module shop {
+module store {
   const long MOST = 7;
   const string GREETING = "hello";
   exception Sold { string to; };
   enum Color { RED, GREEN };
-  struct Item { string name; long price; Color color; };
+  struct Item { string name; long price; Color shade; };
   typedef sequence<Item, 3> Items;
   typedef Items Row[2];
-  typedef string<8> Short;
+  typedef string<8> Brief;
   union Choice switch (Color) { case RED: long a; default: string b; };
   native Handle;
+  abstract interface Thing { void go(); };
   valuetype Note string;
   abstract valuetype Touchable { void touch(); };
-  valuetype Person : supports Thing {
+  valuetype Person supports Thing {
     public string name;
-    private Short age;
-    Items all(in Short s);
+    private Brief motto;
+    Items all(in Brief s);
     factory make(in string n);
   };
-  abstract interface Thing { void go(); };
   local interface Here { void stay(); };
   interface Shop : Thing {
     struct Own { long x; };
@@ -172,7 +172,7 @@ module shop {
     attribute Items best;
     long add(in long a, out Item b, inout Choice c) raises (Sold);
     oneway void tell(in Object who);
-    any pick(in Row row, in Person who);
+    any pick(in Row pair, in Person who);
   };
   module inner { interface Desk : Shop { void close(); }; };
 };"#;
@@ -200,8 +200,8 @@ fn a_running_repository_is_printed_like_its_store() {
     };
     let all = alike(&["ls"]);
     for line in [
-        "module shop  IDL:example.com/shop:1.0\n",
-        "  abstract interface Thing  IDL:example.com/shop/Thing:1.0\n",
+        "module store  IDL:example.com/store:1.0\n",
+        "  abstract interface Thing  IDL:example.com/store/Thing:1.0\n",
         "  module inner",
         "    interface Desk  ",
     ] {
@@ -216,19 +216,19 @@ fn a_running_repository_is_printed_like_its_store() {
         alike(&["show", name, "--format", "json"]);
         alike(&["ls", name]);
     }
-    let shown = alike(&["show", "IDL:example.com/shop/inner/Desk:1.0"]);
+    let shown = alike(&["show", "IDL:example.com/store/inner/Desk:1.0"]);
     for line in [
-        "interface Desk : ::shop::Shop\n",
+        "interface Desk : ::store::Shop\n",
         "  void close()\n",
-        "  long add(in long a, out ::shop::Item b, inout ::shop::Choice c) raises (::shop::Sold)\n",
+        "  long add(in long a, out ::store::Item b, inout ::store::Choice c) raises (::store::Sold)\n",
         "  void go()\n",
     ] {
         assert!(shown.contains(line), "{line}{shown}");
     }
     // The option of other commands that read a repository names it, too.
-    let by_ifr = stdout(ifr(&folder.0, &["ls", "shop::inner", "--ifr", &url]));
-    assert_eq!(by_ifr, alike(&["ls", "shop::inner"]));
-    for missing in ["shop::Nothing", "IDL:example.com/nothing:1.0"] {
+    let by_ifr = stdout(ifr(&folder.0, &["ls", "store::inner", "--ifr", &url]));
+    assert_eq!(by_ifr, alike(&["ls", "store::inner"]));
+    for missing in ["store::Nothing", "IDL:example.com/nothing:1.0"] {
         let output = ifr(&folder.0, &["show", missing, "--at", &url]);
         let why = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{why}");

@@ -17,7 +17,7 @@ pub(crate) fn evaluate(tokens: &[Raw]) -> Result<bool, Failed> {
 }
 
 /// Maximum number of levels of nested parentheses, signs and `?:`.
-const MAX_DEPTH: usize = 200;
+const MAX_DEPTH: usize = 64;
 
 /// Value of type `intmax_t` or `uintmax_t`.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -23,8 +23,7 @@ pub(crate) enum Command {
         specified processors. Programs and users are those of the target machines; they need not exist on this \
         machine. With --verify, systemd-analyze checks the units as if this were one of the target machines.\n\n\
         Example:\n  oxorb deploy emit systemd plan.toml --rt rt.toml --out units \\\n    \
-        --command '/usr/local/bin/display --plan {plan} --rt {rt} --node {node} --process {process} \
-        --references /run/display'"
+        --command '/usr/local/bin/display --plan {plan} --rt {rt} --node {node} --process {process}'"
     )]
     Systemd(systemd::Args),
     /// Write Kubernetes manifests
@@ -34,8 +33,7 @@ pub(crate) enum Command {
         priorities get SYS_NICE, IPC_LOCK and whole processors. The static policy of the kubelet's CPU manager makes \
         these processors exclusive.\n\nExample:\n  \
         oxorb deploy emit kubernetes plan.toml --rt rt.toml --image registry.example/display:1 \\\n    \
-        --command '/display --plan {plan} --rt {rt} --node {node} --process {process} --references /shared' \
-        > display.json"
+        --command '/display --plan {plan} --rt {rt} --node {node} --process {process}' > display.json"
     )]
     Kubernetes(kubernetes::Args),
 }
@@ -274,7 +272,7 @@ impl Loaded {
 
 /// Reports whether a connection of a plan joins two of its processes.
 fn joins(plan: &Plan, processes: &[Process]) -> bool {
-    let process_of = |instance: &str| {
+    let process_of = |instance: &oxorb_deploy::Ref| {
         let at = plan.instance_at(instance);
         processes.iter().position(|process| at.is_some_and(|at| process.instances.contains(&at)))
     };

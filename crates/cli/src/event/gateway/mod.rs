@@ -126,7 +126,7 @@ fn told(args: &Args, before: GatewayState, now: GatewayState) -> Done {
         GatewayState::Connected => print("connected\n"),
         GatewayState::Idle => print("idle: no consumer asks the channel for events\n"),
         _ => {
-            anstream::eprintln!(
+            oxorb_terminal::note!(
                 "{BAD}{what}{BAD:#}: one of the channels does not answer, or rejects the gateway; the gateway tries \
                  again every {} (--period)",
                 duration::text(args.period)

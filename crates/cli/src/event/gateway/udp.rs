@@ -344,7 +344,7 @@ fn told(format: Format, what: &str) -> Done {
     match (format, what) {
         (Format::Json, what) => print_line(&json!({ "event": what })),
         (Format::Text, "lost") => {
-            anstream::eprintln!("{BAD}lost{BAD:#}: the channel does not answer");
+            oxorb_terminal::note!("{BAD}lost{BAD:#}: the channel does not answer");
             Ok(())
         }
         (Format::Text, what) => print(format_args!("{what}\n")),

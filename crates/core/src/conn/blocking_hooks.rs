@@ -15,6 +15,8 @@ use super::turn::{CancelWatch, NestedCall};
 pub(crate) struct BlockingHooks {
     /// Hands the connection to another thread for reading.
     pub(crate) step_aside: fn(),
+    /// Hands the connection to another thread if an answer is awaited over it; see [`step_aside_for_answer`].
+    pub(crate) step_aside_for_answer: fn() -> bool,
     /// Waits for the reply and for the connection; see [`wait_beside`].
     pub(crate) wait: fn(&dyn Link, Option<Duration>) -> bool,
     /// Registers a call to be cancelled with the request that the thread serves; see [`watch_for_cancel`].
@@ -36,6 +38,13 @@ pub(crate) fn step_aside() {
     if let Some(hooks) = HOOKS.with(Cell::get) {
         (hooks.step_aside)();
     }
+}
+
+/// Does what [`step_aside`] does, if a call of this side over the served connection waits for its answer: no other
+/// request of the connection is read before. Returns false if this thread still has the connection, so that it has to
+/// ask again.
+pub(crate) fn step_aside_for_answer() -> bool {
+    HOOKS.with(Cell::get).is_none_or(|hooks| (hooks.step_aside_for_answer)())
 }
 
 /// Reports whether this thread serves a connection.

@@ -12,7 +12,8 @@ mod place;
 mod turn;
 
 pub(crate) use blocking_hooks::{
-    BlockingHooks, serve_beside, serves_beside, step_aside, wait_beside, watch_for_cancel,
+    BlockingHooks, serve_beside, serves_beside, step_aside, step_aside_for_answer, wait_beside,
+    watch_for_cancel,
 };
 pub(crate) use calls::{Calls, MAX_OFFERS, TICK};
 pub(crate) use channel::{

@@ -1,6 +1,7 @@
 //! Requests that only a certain thread may serve, while the thread that received them waits.
 
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::RecvTimeoutError::Timeout;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use crate::error::raise;
 use crate::threads::{ThreadJob, clock};
 use crate::{MainThreadQueueFull, Outcome, Upcall};
 
-/// Time that a thread waits for the answer before another thread reads its connection.
+/// Time between two checks of a waiting thread whether an answer to the job has to be read from its connection.
 const SOON: Duration = Duration::from_millis(10);
 
 /// Progress of a request that was handed to another thread.
@@ -26,8 +27,9 @@ impl Upcall<'_> {
     /// Raises `refused` if `post` fails, the job has not begun in time, or the job was dropped before it began. Raises
     /// UNKNOWN, COMPLETED_MAYBE, if the job ended without an answer.
     ///
-    /// If the answer takes longer than 10 ms, another thread reads the connection of the request meanwhile: a call that
-    /// the job makes may be answered over it. That costs the start of a thread.
+    /// The calling thread keeps the connection of the request, so that no further request of it is read meanwhile. Every
+    /// 10 ms the thread checks whether a call of this side over the connection waits for its answer, as one that the job
+    /// makes may do. Another thread then reads the connection, which costs the start of a thread.
     pub fn serve_elsewhere(
         self,
         until: Instant,
@@ -49,22 +51,29 @@ impl Upcall<'_> {
         if post(Box::new(job)).is_err() {
             return self.fail(refused);
         }
-        let left = until.saturating_duration_since(clock::now());
-        let soon = left.min(SOON);
-        let mut in_time = answer.recv_timeout(soon);
-        if matches!(in_time, Err(mpsc::RecvTimeoutError::Timeout)) {
-            conn::step_aside();
-            in_time = answer.recv_timeout(left - soon);
+        let left = || until.saturating_duration_since(clock::now());
+        let abandons = || {
+            let (set, get) = (Ordering::AcqRel, Ordering::Acquire);
+            progress.compare_exchange(WAITING, ABANDONED, set, get).is_ok()
+        };
+        // A job that has begun is awaited without a time limit, as a servant in this thread would be.
+        let mut pause = left().min(SOON);
+        let mut answered = answer.recv_timeout(pause);
+        while matches!(answered, Err(Timeout)) && !conn::step_aside_for_answer() {
+            pause = match left() {
+                Duration::ZERO if abandons() => return self.fail(refused),
+                Duration::ZERO => SOON,
+                left => left.min(SOON),
+            };
+            answered = answer.recv_timeout(pause);
         }
-        let abandoned = in_time.is_err()
-            && progress
-                .compare_exchange(WAITING, ABANDONED, Ordering::AcqRel, Ordering::Acquire)
-                .is_ok();
-        if abandoned {
+        if matches!(answered, Err(Timeout)) {
+            answered = answer.recv_timeout(left());
+        }
+        if answered.is_err() && abandons() {
             return self.fail(refused);
         }
-        // A job that has begun is awaited without a time limit, as a servant in this thread would be.
-        match in_time.or_else(|_| answer.recv()) {
+        match answered.or_else(|_| answer.recv()) {
             Ok(reply) => self.relay(reply),
             Err(_) => self.fail(raise::SERVANT_PANICKED),
         }

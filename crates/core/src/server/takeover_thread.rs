@@ -54,6 +54,12 @@ pub(super) static HOOKS: BlockingHooks = BlockingHooks {
             }
         });
     },
+    step_aside_for_answer: || {
+        serving_context::with(|context| {
+            drop(context.encoding.take());
+            !context.must_look() || context.awaits_answer() && context.hand_over()
+        })
+    },
     wait: |reply, limit| {
         serving_context::with(|context| context.must_look() && context.wait_beside(reply, limit))
     },
@@ -85,6 +91,12 @@ impl ServingContext {
     #[inline]
     fn must_look(&self) -> bool {
         self.request().is_some() && !self.handed_over.get()
+    }
+
+    /// Reports whether a call of this side over the served connection waits for its answer.
+    fn awaits_answer(&self) -> bool {
+        let served = self.served.borrow();
+        served.as_ref().is_some_and(|served| served.common.status.awaits_answer())
     }
 
     #[cold]

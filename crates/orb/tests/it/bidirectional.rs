@@ -16,7 +16,7 @@ use oxorb::{
     CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant, SystemException,
     SystemExceptionKind, Upcall,
 };
-use oxorb_giop::MessageType;
+use oxorb_giop::{MessageType, Reply};
 use oxorb_object::ServiceContext;
 use oxorb_rt::Priority;
 use oxorb_testkit::watchdog;
@@ -24,7 +24,7 @@ use oxorb_testkit::watchdog;
 use crate::common;
 use crate::common::child::Child;
 use crate::common::fake::{FakeServer, Received};
-use crate::common::peer::{Peer, from_another_address, kind};
+use crate::common::peer::{Peer, frame, from_another_address, kind};
 use crate::common::transport::{
     anywhere, anywhere_with, free_place, has_ports, is_memory, listening, url, wire,
 };
@@ -453,6 +453,34 @@ fn a_servant_of_the_main_thread_calls_back_over_the_connection_of_its_request() 
         main.join().unwrap();
         assert_eq!(told, Ok(0));
     });
+}
+
+/// The thread that reads the connection waits for the main thread, which makes no call.
+#[test]
+fn a_request_for_the_main_thread_is_not_overtaken_where_requests_run_in_order() {
+    only_over!(GIOP_SOCKETS, "requests are written as octets");
+    let _guard = watchdog(2 * LONG);
+    for (concurrency, most) in
+        [(Concurrency::Reactive, "64"), (Concurrency::ThreadPerConnection, "1")]
+    {
+        let server = listening().concurrency(concurrency);
+        let server = server.setting("MaxRequestsPerConnection", most).build().unwrap();
+        let policies = Policies { thread: ThreadPolicy::MainThread, ..Policies::default() };
+        let poa = server.root_poa().create_poa("main", policies).unwrap();
+        let slow = ObjectRef::from_ref(poa.activate_servant(Arc::new(Player::default())).unwrap());
+        let quick = pinger(&server, &server);
+        thread::scope(|scope| {
+            let main = scope.spawn(|| server.run());
+            let mut client = Peer::connect(&address(&slow));
+            client.write_all(&request(&slow, &SLEEP, 2, |_| ())).unwrap();
+            client.write_all(&request(&quick, &PING, 4, |e| e.longlong(1))).unwrap();
+            let replies = [client.message(), client.message()];
+            server.shutdown(true).unwrap();
+            main.join().unwrap();
+            let ids = replies.map(|reply| Reply::parse(&frame(&reply)).unwrap().id);
+            assert_eq!(ids, [2, 4], "{concurrency}");
+        });
+    }
 }
 
 /// Threads that keep connections they have taken over do not count against the limit of takeover

@@ -728,6 +728,10 @@ mod tests {
         let own = status.begins(8);
         assert!(is_read(), "a request of the connection itself runs");
         assert!(status.ends(own));
+        let announced = status.announces().expect("it carries calls");
+        assert!(is_read(), "a request was read that may begin");
+        drop(announced);
+        assert!(requests.status.announces().is_none(), "other connections count none");
         assert!(registry.becomes_unread(&status) && is_deaf(&offered));
         assert!(registry.reads_no_more());
     }

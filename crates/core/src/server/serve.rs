@@ -193,8 +193,9 @@ impl Connection {
                 Ok(Event::Message) => {
                     let header = self.inbox.frame().header;
                     self.version = header.version;
-                    if self.common.status.serves_no_more(orb.is_closing()) && is_upcall(header.kind)
-                    {
+                    let status = &self.common.status;
+                    let announced = is_upcall(header.kind).then(|| status.announces()).flatten();
+                    if announced.is_some() && status.serves_no_more(orb.is_closing()) {
                         // CloseConnection tells the client that the request did not run.
                         continue;
                     }

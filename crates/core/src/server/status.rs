@@ -72,6 +72,8 @@ pub(crate) struct Status {
     origin: OnceLock<ConnectionOrigin>,
     /// Number of requests that run, or are about to, in threads that no longer read it.
     under_way: AtomicUsize,
+    /// Number of requests that were read and may not have begun yet; counted while it carries calls of this side.
+    announced: AtomicUsize,
     /// Time until which it must not be read, because a budget is exhausted, in nanoseconds of the monotonic clock; 0 if
     /// it may be read.
     paused: AtomicU64,
@@ -150,6 +152,7 @@ impl Status {
             payloads: OnceLock::new(),
             origin: OnceLock::new(),
             under_way: AtomicUsize::new(0),
+            announced: AtomicUsize::new(0),
             paused: AtomicU64::new(0),
             shared: AtomicBool::new(false),
             alone: AtomicU32::new(0),
@@ -421,7 +424,8 @@ impl Status {
 
     /// Records the end of a request that ran while another thread read the connection.
     pub(super) fn goes_no_more(&self, request: u32) {
-        self.under_way.fetch_sub(1, Ordering::Relaxed);
+        // `Release` orders this after the phase of a request that runs in the reading thread again.
+        self.under_way.fetch_sub(1, Ordering::Release);
         if let Some(client) = &self.client {
             client.share.runs_no_more();
         }
@@ -430,7 +434,7 @@ impl Status {
 
     /// Returns the number of requests that run, or are about to, in threads that no longer read it.
     pub(super) fn under_way(&self) -> usize {
-        self.under_way.load(Ordering::Relaxed)
+        self.under_way.load(Ordering::Acquire)
     }
 
     /// Returns the number of requests in threads that no longer read the connection, plus those that wait for a later
@@ -439,9 +443,29 @@ impl Status {
         self.under_way() + self.unanswered.load(Ordering::Relaxed)
     }
 
-    /// Reports whether a request of the connection runs, or is to be answered later.
+    /// Counts a request that was read, until the guard is dropped: replies may still be needed for it. To be called
+    /// before [`serves_no_more`](Self::serves_no_more) decides on the request. `None` if the connection carries no calls
+    /// of this side, which costs a comparison.
+    #[inline]
+    pub(super) fn announces(self: &Arc<Self>) -> Option<AnnouncedRequest> {
+        self.calls()?;
+        self.announced.fetch_add(1, Ordering::AcqRel);
+        Some(AnnouncedRequest(Arc::clone(self)))
+    }
+
+    /// Reports whether a request of the connection was read, runs, or is to be answered later.
     pub(super) fn has_requests(&self) -> bool {
-        self.running().is_some() || self.kept() > 0
+        // An exchange reads the last value of the counter: a thread that counts a request later also finds that the
+        // connection has to end.
+        if self.announced.fetch_add(0, Ordering::AcqRel) > 0 {
+            return true;
+        }
+        let phase = self.phase.load(Ordering::Acquire);
+        // A request is counted before it no longer runs in the reading thread, and until it runs there again. The phase
+        // of such a request has changed.
+        phase & Phase::STATES == Phase::RUNNING
+            || self.kept() > 0
+            || self.phase.load(Ordering::Acquire) != phase
     }
 
     /// Reports whether no further request of the connection is served, although it is read: it has to end, as the ORB
@@ -485,6 +509,15 @@ impl Status {
             _ => before / 4 * 3 + now / 4,
         };
         self.duration.store(about, Ordering::Relaxed);
+    }
+}
+
+/// Guard of a request that was read over a connection which also carries calls of this side.
+pub(super) struct AnnouncedRequest(Arc<Status>);
+
+impl Drop for AnnouncedRequest {
+    fn drop(&mut self) {
+        self.0.announced.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -197,12 +197,14 @@ impl ServingContext {
             return self.has_been_taken_over(status);
         }
         let was_running = self.running.get() != 0;
+        let request = self.request().unwrap_or_default();
+        // The request counts before it no longer runs in the reading thread, so that it is always found.
+        status.goes_beside(request);
         if !self.take_back(status) {
+            status.goes_no_more(request);
             give_room();
             return true;
         }
-        let request = self.request().unwrap_or_default();
-        status.goes_beside(request);
         let inbox = status.behind.lock().take();
         let others_arrived = inbox.is_some();
         let session = *status.session.lock();
@@ -241,7 +243,6 @@ impl ServingContext {
                 if let Some(back) = back.filter(|_| others_arrived) {
                     *status.behind.lock() = Some(back.inbox);
                 }
-                status.goes_no_more(request);
                 status.leave();
                 if let Some(lane) = lane {
                     lane.rearm(&served.link, served.id);
@@ -249,6 +250,7 @@ impl ServingContext {
                 if was_running {
                     self.running.set(status.begins(request));
                 }
+                status.goes_no_more(request);
                 false
             }
         }
@@ -301,6 +303,7 @@ pub(super) fn give_room() {
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
 mod tests {
     use std::io::IoSlice;
+    use std::sync::atomic::AtomicBool;
 
     use oxorb_testkit::process::alone;
     use oxorb_transport::mem::{self, MemLink};
@@ -376,6 +379,35 @@ mod tests {
             assert!(context.handed_over.get());
             assert_eq!(status.under_way(), 1);
         });
+    }
+
+    /// A shutdown that found no request would end the reading of replies.
+    #[test]
+    fn a_request_is_found_while_its_connection_is_handed_over() {
+        if !alone(a_request_is_found_while_its_connection_is_handed_over) {
+            return;
+        }
+        for _ in 0..100 {
+            within_request(|context, status, _| {
+                let (looks, over) = (AtomicBool::new(false), AtomicBool::new(false));
+                std::thread::scope(|scope| {
+                    let looking = scope.spawn(|| {
+                        let mut always = true;
+                        while !over.load(Ordering::SeqCst) {
+                            always &= status.has_requests();
+                            looks.store(true, Ordering::SeqCst);
+                        }
+                        always
+                    });
+                    while !looks.load(Ordering::SeqCst) {
+                        std::thread::yield_now();
+                    }
+                    assert!(context.hand_over());
+                    over.store(true, Ordering::SeqCst);
+                    assert!(looking.join().unwrap());
+                });
+            });
+        }
     }
 
     #[test]

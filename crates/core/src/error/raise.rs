@@ -132,6 +132,10 @@ pub(crate) const REQUESTS_BUFFERED: SystemException =
 pub(crate) const NO_SERVING_THREAD: SystemException =
     SystemException::transient(minor::transient::NO_THREAD, CompletionStatus::No);
 
+/// TRANSIENT: the ORB or the threadpool of the connection ends, and serves no further request.
+pub(crate) const SERVER_ENDS: SystemException =
+    SystemException::transient(minor::transient::POA_DESTROYED, CompletionStatus::No);
+
 /// TRANSIENT: the request would miss its deadline, according to the worst-case times of the
 /// requests before it.
 pub(crate) const NOT_ADMITTED: SystemException =

@@ -264,10 +264,6 @@ impl Connection {
         if most <= 1 || self.common.status.kept() + 1 >= most {
             return None;
         }
-        // The thread that serves the connection drops its requests.
-        if self.common.status.serves_no_more(orb.is_closing()) {
-            return None;
-        }
         // The thread that serves the connection passes its requests to their lanes.
         if orb.options().realtime.lanes_on_one_port {
             return None;

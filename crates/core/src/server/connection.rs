@@ -318,18 +318,23 @@ impl Connection {
         matches!(self.inbox.poll(), Ok(Some(_))) && self.refuse(shared, exception)
     }
 
-    /// Answers the request that the inbox announces with an exception; returns false if the connection is no longer
+    /// Answers the request or LocateRequest that the inbox announces with an exception; returns false if the connection is no longer
     /// usable.
     pub(super) fn refuse(&mut self, shared: &Shared, exception: SystemException) -> bool {
         let frame = self.inbox.frame();
-        let Ok(Message::Request(request)) = frame.message() else {
-            return false;
-        };
-        shared.count_refused(serving_lane(shared.scheduling.number()), exception);
-        if request.response != Response::None {
-            let (wire, options) = (frame.wire(), &shared.options);
-            self.sink.begin();
-            self.sink.send_exception(options, wire, request.id, wire.dialect(), exception);
+        let (wire, options) = (frame.wire(), &shared.options);
+        match frame.message() {
+            Ok(Message::Request(request)) => {
+                shared.count_refused(serving_lane(shared.scheduling.number()), exception);
+                if request.response != Response::None {
+                    self.sink.begin();
+                    self.sink.send_exception(options, wire, request.id, wire.dialect(), exception);
+                }
+            }
+            Ok(Message::LocateRequest(request)) => {
+                self.sink.send_locate_exception(options, wire, request.id, exception);
+            }
+            _ => return false,
         }
         !self.sink.broken()
     }

@@ -60,6 +60,11 @@ impl ConnectionOwner {
         self.lane().is_some_and(|lane| lane.is_lowest.get().is_some())
     }
 
+    /// Reports whether the lane's threadpool ends.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.lane().is_some_and(|lane| lane.is_stopping())
+    }
+
     /// Returns the maximum number of threads of the lane, which serve its connections together; 1 for a connection with
     /// its own thread.
     pub(super) fn threads(&self) -> usize {

@@ -27,7 +27,7 @@ use super::connection_owner::ConnectionOwner;
 use super::lane::Lane;
 use super::queue::Queue;
 use super::reactor::ReactorCommand;
-use super::serve::serving;
+use super::serve::{is_upcall, serving};
 use super::takeover_thread;
 use crate::error::raise;
 use crate::threads::clock;
@@ -214,6 +214,20 @@ impl Lane {
         loop {
             match connection.read_ahead(orb.server()) {
                 Ahead::Message(header) => {
+                    let status = &connection.common.status;
+                    let announced = header.is_some_and(|header| is_complete_upcall(&header));
+                    let announced = announced.then(|| status.announces()).flatten();
+                    if announced.is_some() && status.serves_no_more(orb.is_closing()) {
+                        let (refused, _) =
+                            serving(orb, &owner, &mut connection, |_, connection| {
+                                matches!(connection.inbox.poll(), Ok(Some(_)))
+                                    && connection.turn_away(orb, &owner)
+                            });
+                        if !refused {
+                            return self.end(orb.server(), connection);
+                        }
+                        continue;
+                    }
                     let octets = header.map_or(0, |header| header.total());
                     let refusable = header.is_some_and(|header| is_request(&header));
                     if !refusable {
@@ -249,6 +263,11 @@ impl Lane {
             }
         }
     }
+}
+
+/// Reports whether a message is a request or LocateRequest that is complete.
+fn is_complete_upcall(header: &Header) -> bool {
+    is_upcall(header.kind) && !header.more_fragments
 }
 
 /// Reports whether a message can be refused, which is true of complete requests only.

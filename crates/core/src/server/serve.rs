@@ -21,6 +21,7 @@ use super::serving_context::{self, ServedConnection, ServingContext};
 use super::session::{SessionStep, refuse};
 use super::takeover_thread::HOOKS;
 use crate::conn::{ConnectionEnd, Event, LinkReceiver, Wait, serve_beside};
+use crate::error::raise;
 use crate::probe::{self, Stage};
 use crate::threads::clock;
 use crate::threads::sync::thread;
@@ -196,7 +197,9 @@ impl Connection {
                     let status = &self.common.status;
                     let announced = is_upcall(header.kind).then(|| status.announces()).flatten();
                     if announced.is_some() && status.serves_no_more(orb.is_closing()) {
-                        // CloseConnection tells the client that the request did not run.
+                        if !self.turn_away(orb, owner) {
+                            return Err(ConnectionEnd::Here);
+                        }
                         continue;
                     }
                     match self.serve_message(context, orb, owner) {
@@ -240,6 +243,17 @@ impl Connection {
                 }
             }
         }
+    }
+
+    /// Refuses the request or LocateRequest that the inbox announces, because the ORB or the connection's threadpool
+    /// ends; a oneway is dropped. Returns false if the connection is no longer usable.
+    #[cold]
+    pub(super) fn turn_away(&mut self, orb: &Orb, owner: &ConnectionOwner) -> bool {
+        // A connection that ends because it is idle is closed at once: its client's ORB then repeats the request.
+        if !orb.is_closing() && !owner.is_stopping() {
+            return true;
+        }
+        self.refuse(orb.shared(), raise::SERVER_ENDS)
     }
 
     /// Serves the message that the inbox announces, or assigns it to another thread.

@@ -6,8 +6,8 @@ use std::mem;
 use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoded, Encoder};
-use oxorb_giop::{Frame, FrameContext, Reply, Request, Wire};
-use oxorb_object::{CompletionStatus, SystemException};
+use oxorb_giop::{Frame, FrameContext, LocateStatus, Reply, Request, Wire};
+use oxorb_object::{CompletionStatus, SystemException, Version};
 use oxorb_transport::Link;
 
 use super::client::Client;
@@ -446,6 +446,29 @@ impl Sink {
     ) {
         let mut e = self.encoder(options.byte_order, options, dialect);
         let _ = wire.system_exception_reply(&mut e, id, exception, &[]);
+        self.send(options, wire, &mut e, None);
+    }
+
+    /// Answers a LocateRequest with an exception. Below GIOP 1.2, which has no such answer, the object is here: the
+    /// client's next request gets the exception.
+    pub(super) fn send_locate_exception(
+        &mut self,
+        options: &Options,
+        wire: Wire,
+        id: u32,
+        exception: SystemException,
+    ) {
+        let tells = matches!(wire, Wire::Giop(version) if version >= Version::V1_2);
+        let status = match tells {
+            true => LocateStatus::LOC_SYSTEM_EXCEPTION,
+            false => LocateStatus::OBJECT_HERE,
+        };
+        let mut e = self.encoder(options.byte_order, options, wire.dialect());
+        let begun = wire.begin_locate_reply(&mut e, id, status);
+        if tells {
+            exception.write(&mut e);
+        }
+        let _ = wire.finish(&mut e, begun);
         self.send(options, wire, &mut e, None);
     }
 }

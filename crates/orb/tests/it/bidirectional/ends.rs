@@ -1,10 +1,12 @@
 //! Callbacks over a connection that ends, or whose other side reads nothing.
 
 use oxorb::poa::RtPolicies;
-use oxorb::rt::Threadpool;
+use oxorb::rt::{RequestBuffering, Threadpool};
+use oxorb_giop::{LocateReply, LocateStatus, ReplyStatus};
+use oxorb_object::minor;
 
 use super::*;
-use crate::common::worker::poa;
+use crate::common::worker::{WHERE, lane, lane_poa, locate_request, poa};
 
 static WAIT_KEPT_TWICE: Op = Op::twoway("wait_kept_twice");
 
@@ -34,13 +36,15 @@ fn end_during_a_callback(
         worker.until_waiting(1);
         let ending = scope.spawn(end);
         assert_eq!(kind(&idle.rest()), MessageType::CLOSE_CONNECTION);
-        // The server reads this request together with the reply that it waits for.
-        let late = ping_async(object, 1);
+        // The callback may wait for this request, so it is answered before the reply that the server waits for.
+        let late = ping(object, 1).unwrap_err();
+        assert_raised(late, SystemExceptionKind::Transient, CompletionStatus::No);
+        assert_eq!(late.minor, minor::transient::POA_DESTROYED);
+        // The server reads this oneway together with the reply.
+        object.reference().send(&NOTE, |_| Ok(())).unwrap();
         worker.open();
         assert_eq!(calling.join().unwrap(), Ok(0));
         ending.join().unwrap();
-        let late = late.wait().unwrap_err();
-        assert_eq!(late.completed, CompletionStatus::No, "{late}");
     });
 }
 
@@ -78,6 +82,93 @@ fn the_end_of_a_threadpool_waits_for_the_answers_to_callbacks_of_its_requests() 
         server.destroy_threadpool(pool).unwrap();
     });
     assert_eq!(server.connection_statistics().open, 0);
+}
+
+/// The lane's only thread waits for the answer to its callback, so that a reader thread buffers further requests.
+#[test]
+fn the_end_of_a_lane_that_buffers_waits_for_the_answers_to_its_callbacks() {
+    only_over!(GIOP, "what is offered are addresses of GIOP");
+    let _guard = watchdog(2 * LONG);
+    for _ in 0..10 {
+        let server = accepting(Concurrency::ThreadPerConnection, "1");
+        let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(RequestBuffering::default());
+        let pool = server.create_threadpool(plan).unwrap();
+        let player = Arc::new(Player::default());
+        let at_server = lane_poa(&server, pool, 10).activate_servant(player).unwrap();
+        let client = hidden_client("1");
+        let object = elsewhere(&client, &at_server);
+        let worker = Arc::new(Worker::default());
+        let here = client.root_poa().activate_servant(worker.clone()).unwrap();
+        end_during_a_callback(&object, &ObjectRef::from_ref(here), &worker, || {
+            server.destroy_threadpool(pool).unwrap();
+        });
+        assert_eq!(server.connection_statistics().open, 0);
+        client.shutdown(true).unwrap();
+        server.shutdown(true).unwrap();
+    }
+}
+
+/// The lane's only thread is in a request, so that a reader thread buffers the requests of other connections.
+#[test]
+fn requests_at_a_lane_that_ends_are_answered_while_its_threads_are_busy() {
+    only_over!(IIOP, "names an address that a client of TCP could have");
+    let _guard = watchdog(2 * LONG);
+    let server = accepting(Concurrency::ThreadPerConnection, "1");
+    let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(RequestBuffering::default());
+    let pool = server.create_threadpool(plan).unwrap();
+    let worker = Arc::new(Worker::default());
+    let object = activate(&lane_poa(&server, pool, 10), &server, &worker);
+    let (mut client, _) = offered(&server, &object);
+    let mut idle = Peer::connect(&address(&object));
+    idle.write_all(&request(&object, &WHERE, 0, |_| ())).unwrap();
+    idle.message();
+    let mut busy = Peer::connect(&address(&object));
+    busy.write_all(&request(&object, &WAIT, 2, |_| ())).unwrap();
+    worker.until_waiting(1);
+    thread::scope(|scope| {
+        let ending = scope.spawn(|| server.destroy_threadpool(pool).unwrap());
+        assert_eq!(kind(&idle.rest()), MessageType::CLOSE_CONNECTION);
+        client.write_all(&request(&object, &WHERE, 4, |_| ())).unwrap();
+        let refused = client.message();
+        let refused = Reply::parse(&frame(&refused)).unwrap();
+        assert_eq!((refused.id, refused.status), (4, ReplyStatus::SYSTEM_EXCEPTION));
+        worker.open();
+        ending.join().unwrap();
+    });
+    assert_eq!(kind(&client.rest()), MessageType::CLOSE_CONNECTION);
+    server.shutdown(true).unwrap();
+}
+
+/// Only requests that have begun are served.
+#[test]
+fn requests_at_a_server_that_ends_are_answered_at_once() {
+    only_over!(IIOP, "names an address that a client of TCP could have");
+    let _guard = watchdog(2 * LONG);
+    let server = accepting(Concurrency::ThreadPerConnection, "1");
+    let worker = Arc::new(Worker::default());
+    let at_server = server.root_poa().activate_servant(worker.clone()).unwrap();
+    let waits = ObjectRef::from_ref(at_server);
+    let object = pinger(&server, &server);
+    let (mut client, _) = offered(&server, &object);
+    client.write_all(&request(&waits, &WAIT, 2, |_| ())).unwrap();
+    worker.until_waiting(1);
+    server.shutdown(false).unwrap();
+    let key = object_key(&object);
+    client.write_all(&locate_request(4, &key)).unwrap();
+    let located = client.message();
+    let located = LocateReply::parse(&frame(&located)).unwrap();
+    assert_eq!((located.id, located.status), (4, LocateStatus::LOC_SYSTEM_EXCEPTION));
+    client.write_all(&request(&object, &NOTE, 6, |_| ())).unwrap();
+    client.write_all(&request(&object, &PING, 8, |e| e.longlong(1))).unwrap();
+    let refused = client.message();
+    let refused = Reply::parse(&frame(&refused)).unwrap();
+    assert_eq!((refused.id, refused.status), (8, ReplyStatus::SYSTEM_EXCEPTION));
+    worker.open();
+    let answer = client.message();
+    let answer = Reply::parse(&frame(&answer)).unwrap();
+    assert_eq!((answer.id, answer.status), (2, ReplyStatus::NO_EXCEPTION));
+    assert_eq!(kind(&client.rest()), MessageType::CLOSE_CONNECTION);
+    server.run();
 }
 
 /// A shutdown that nobody waits for ends the connections, too.

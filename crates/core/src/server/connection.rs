@@ -318,8 +318,8 @@ impl Connection {
         matches!(self.inbox.poll(), Ok(Some(_))) && self.refuse(shared, exception)
     }
 
-    /// Answers the request or LocateRequest that the inbox announces with an exception; returns false if the connection is no longer
-    /// usable.
+    /// Answers the request or LocateRequest that the inbox announces with an exception; returns false if the connection
+    /// is no longer usable.
     pub(super) fn refuse(&mut self, shared: &Shared, exception: SystemException) -> bool {
         let frame = self.inbox.frame();
         let (wire, options) = (frame.wire(), &shared.options);

@@ -44,7 +44,7 @@ pub(crate) fn run(command: Command) -> Done {
 
 #[cfg(not(feature = "tls"))]
 fn new(_: &New) -> Done {
-    Err(oxorb_terminal::output::because(crate::WITHOUT_TLS))
+    Err(oxorb_terminal::output::because(crate::without_tls::WITHOUT_TLS))
 }
 
 #[cfg(feature = "tls")]

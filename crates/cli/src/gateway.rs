@@ -85,6 +85,6 @@ pub(crate) fn run(args: Args) -> Done {
 pub(crate) fn run(args: Args) -> Done {
     match args.command {
         Some(Command::Http(args)) => http::run(*args),
-        _ => Err(oxorb_terminal::output::because(crate::WITHOUT_TLS)),
+        _ => Err(oxorb_terminal::output::because(crate::without_tls::WITHOUT_TLS)),
     }
 }

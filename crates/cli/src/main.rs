@@ -30,14 +30,11 @@ mod sched;
 mod serve;
 mod token;
 mod types;
+mod without_tls;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-/// Error of a command that needs the feature `tls`, if the feature is off.
-const WITHOUT_TLS: &str = "this command was built without TLS; in a checkout of OxORB, `cargo install --locked --path \
-    crates/cli --features tls` builds it with TLS, which requires a C compiler";
 
 /// OxORB: a real-time CORBA ORB that interoperates with omniORB and JacORB.
 #[derive(Parser)]

@@ -271,7 +271,7 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
         profile.read(tagged).ok()
     });
     if protocols.named("iiops").is_none() && known.into_iter().any(|it| tells_of_tls(&it)) {
-        said.push(format!("the address over TLS: {}", crate::WITHOUT_TLS));
+        said.push(format!("the address over TLS: {}", crate::without_tls::WITHOUT_TLS));
     }
     said
 }

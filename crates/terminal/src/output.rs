@@ -65,8 +65,8 @@ pub fn warning(what: &str) {
     crate::note!("{STRONG}warning{STRONG:#}: {}", Printable(what));
 }
 
-/// Prints a line to standard error, like `eprintln!`. A server goes on if the line cannot be written, for example on a
-/// full disk.
+/// Prints a line to standard error, like `eprintln!`. A server keeps serving if the line cannot be written, for
+/// example on a full disk.
 #[macro_export]
 macro_rules! note {
     ($($text:tt)*) => {{

@@ -3,6 +3,7 @@
 mod attributes;
 mod connections;
 mod containers;
+mod external;
 mod instance;
 mod naming;
 mod order;
@@ -185,7 +186,7 @@ impl Locality {
         resources: Option<ServerResources>,
     ) -> Result<Vec<Provided>, LaunchError> {
         let _operation = self.operation.lock();
-        servant::add_external(&mut plan, &self.state.lock().external);
+        external::add_external(&mut plan, &self.state.lock().external);
         let (resources, recipes) = self.check(&plan, resources)?;
         let stays = |one: &Installed| {
             let recipe = recipes.get(one.name());

@@ -8,6 +8,7 @@ use oxorb_deploy::plan::Plan;
 use oxorb_object::SystemException;
 use oxorb_poa::{Poa, PoaError};
 
+use super::external::add_external;
 use super::instance::reference_files;
 use super::{Locality, Provided, References};
 use crate::arguments::is_file;
@@ -216,21 +217,5 @@ impl Locality {
         let mut state = self.state.lock();
         add_external(&mut state.plan, &properties);
         state.external = properties;
-    }
-}
-
-/// Adds the values of properties of a plan to the attributes to which the plan maps them.
-pub(super) fn add_external(plan: &mut Plan, properties: &[Property]) {
-    for mapping in plan.external_property.clone() {
-        let mut given = properties.iter().rev();
-        let Some(given) = given.find(|one| one.name == mapping.external_name) else {
-            continue;
-        };
-        for to in &mapping.delegates_to {
-            if let Some(at) = plan.instance_at(&to.instance) {
-                let property = Property::of(&to.property_name, given.value.clone());
-                plan.instance[at].config_property.push(property);
-            }
-        }
     }
 }

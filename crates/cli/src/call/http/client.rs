@@ -199,7 +199,7 @@ fn tls(options: &Options) -> Result<Box<dyn Transport>, Failed> {
 
 #[cfg(not(feature = "tls"))]
 fn tls(_: &Options) -> Result<Box<dyn Transport>, Failed> {
-    Err(because(format!("https: {}", crate::WITHOUT_TLS)))
+    Err(because(format!("https: {}", crate::without_tls::WITHOUT_TLS)))
 }
 
 #[cfg(test)]

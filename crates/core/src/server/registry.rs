@@ -308,16 +308,18 @@ impl Registry {
     pub(crate) fn close_of(&self, pool: u32) {
         let mut state = self.lock();
         let mut told = 0;
-        for entry in state.links.values().filter(|entry| entry.pool == pool) {
+        let ending = || state.links.values().filter(|entry| entry.pool == pool);
+        for entry in ending() {
             if !entry.status.told.swap(true, Ordering::Relaxed) {
                 told += 1;
                 if let Some(client) = &entry.status.client {
                     client.ending.fetch_add(1, Ordering::Relaxed);
                 }
             }
-            if entry.status.calls().is_none() {
-                entry.link.close_read();
-            }
+        }
+        // Once a client finds its connection closed, no connection of the threadpool serves further requests.
+        for entry in ending().filter(|entry| entry.status.calls().is_none()) {
+            entry.link.close_read();
         }
         state.ending += told;
     }

@@ -10,7 +10,7 @@ use oxorb_sched::time::{Nanos, Show};
 use oxorb_sched::{DispatchModel, OsPriorities, Repository, Schedule, Strategy, Task};
 use serde_json::{Value, json};
 
-use super::how::{nanos, period};
+use super::times::{nanos, period};
 use idl::{AdmissionAnswer, AdmissionRequest, AdmissionVerdict};
 use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;

@@ -4,17 +4,17 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use oxorb_sched::repository::LockingProtocol;
 use oxorb_sched::simulate::LatePolicy;
-use oxorb_sched::time::{self, Nanos};
+use oxorb_sched::time::Nanos;
 use oxorb_sched::{DispatchModel, OsPriorities, Overheads, Schedule, Strategy};
 
 use super::load::{self, Loaded};
+use super::times::nanos;
 use super::{order, overheads, remote, set};
-use oxorb_terminal::duration::{self, DurationParser};
+use oxorb_terminal::duration;
 use oxorb_terminal::output::Failed;
 
 /// Operations, and their strategy.
@@ -78,27 +78,6 @@ pub(super) fn range(text: &str) -> Result<(i32, i32), String> {
         .split_once(',')
         .and_then(|(least, most)| Some((least.trim().parse().ok()?, most.trim().parse().ok()?)));
     parts.ok_or_else(|| format!("{text:?} is not a range; write for example 1,99"))
-}
-
-/// Returns the parser of a time that a schedule can contain.
-pub(super) fn nanos() -> impl TypedValueParser<Value = Nanos> {
-    TIMES.map(in_nanos)
-}
-
-/// Parses a period: a time, or a rate such as `20Hz`.
-pub(super) fn period(text: &str) -> Result<Nanos, String> {
-    match text.trim_end().ends_with("Hz") {
-        true => time::parse_period(text).map_err(|error| error.to_string()),
-        false => TIMES.parse(text).map(in_nanos),
-    }
-}
-
-/// Times that a schedule can contain.
-const TIMES: DurationParser = duration::with_unit().at_most(Duration::from_nanos(time::LONGEST));
-
-fn in_nanos(time: Duration) -> Nanos {
-    // At most `time::LONGEST`.
-    time.as_nanos() as Nanos
 }
 
 /// Parser for names from a closed set. Help and completions list the names; `parse` may accept other spellings, too.

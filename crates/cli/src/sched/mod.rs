@@ -24,6 +24,7 @@ mod servers;
 mod set;
 mod simulate;
 mod system;
+mod times;
 mod watch;
 
 use std::path::PathBuf;

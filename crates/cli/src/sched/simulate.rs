@@ -11,8 +11,9 @@ use oxorb_sched::time::{Nanos, Show, ShowSigned};
 use oxorb_sched::{Schedule, Strategy, TaskSet};
 use serde_json::{Value, json};
 
-use super::how::{How, LateJobs, nanos};
+use super::how::{How, LateJobs};
 use super::paper;
+use super::times::nanos;
 use oxorb_terminal::duration;
 use oxorb_terminal::output::{BAD, Done, Failed, Format, STRONG, because, print, print_json};
 

@@ -165,7 +165,7 @@ fn managers_say_who_else_can_call_them() {
     assert!(told.ends_with("-ORBAccess restricts who may connect"), "{told}");
 }
 
-/// Whoever calls a node manager may start programs, so its user chooses the callers.
+/// Clients of a node manager can start programs, so the user of a manager on a network has to choose its clients.
 #[test]
 fn managers_of_the_network_need_a_choice_of_clients() {
     let node = ["node", "serve", "--name", "cockpit", "--any-artifact"];

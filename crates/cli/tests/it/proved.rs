@@ -207,7 +207,7 @@ fn play(
     })
 }
 
-/// What is called proved is compared with a run.
+/// Bounds that `oxorb deploy check` calls proved hold in a run of the plan.
 #[test]
 #[ignore = "half a minute, with processors of its own: run by .ci/full proved"]
 fn no_response_of_a_launched_plan_contradicts_its_proof() {

@@ -88,7 +88,8 @@ struct Lane {
     _dispatcher: Dispatcher<Any>,
 }
 
-/// One of the lanes that a channel may have. It is free again when the thread of the lane has ended.
+/// Place of a lane among the [`EventLanes::MOST`] lanes of a channel. The place is free again when the thread of the
+/// lane has ended.
 struct Place(Arc<AtomicUsize>);
 
 impl Place {

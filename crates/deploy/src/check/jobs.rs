@@ -46,11 +46,11 @@ pub(super) struct Job<'p> {
     pub(super) place: Place,
 }
 
-/// One execution of a work in each period of its chain.
+/// Execution of a work, once in each period of its chain.
 pub(super) struct Visit {
     /// `instance.port`, or the instance.
     pub(super) name: String,
-    /// Index of the instance in the plan.
+    /// Index in the plan of the instance that executes the work.
     pub(super) instance: usize,
     /// Job that the work is, or of which it is a part.
     pub(super) job: usize,

@@ -84,7 +84,7 @@ fn small_inputs_that_ask_for_much_are_refused_soon() {
     }
 }
 
-/// Integers are computed in 128 bits, whose smallest number has no negation.
+/// Constants are computed in 128 bits. The smallest number of 128 bits has no negation.
 #[test]
 fn results_beyond_128_bits_are_refused() {
     let least = "(-170141183460469231731687303715884105727 - 1)";

@@ -209,7 +209,7 @@ impl Store {
         writer.change(change, limits, patience)
     }
 
-    /// Informs the database of an error of a [snapshot](Self::snapshot), and records the error.
+    /// Reports an error of a [snapshot](Self::snapshot) to the database, and records the error.
     pub(crate) fn note(&self, error: Arc<redb::Error>) {
         self.database.note(&error);
         self.remember(error);

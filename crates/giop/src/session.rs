@@ -94,6 +94,24 @@ impl RequestIds {
     /// Ids of the side that accepted the connection: the odd ones.
     pub const OF_ACCEPTOR: Self = Self(1);
 
+    /// Returns the ids of the side that opens a link over which messages may be lost or come late: even ones that
+    /// begin at `microseconds`, the time since the system was started.
+    ///
+    /// A late reply to a request of a socket that was closed may arrive at a new socket, if the system gives it the
+    /// same port: with these ids it fits none of the new requests. A server that drops duplicates by their ids (RFC
+    /// 1982) sees higher ones. This holds for half an hour, while a socket sends fewer than 500,000 requests per
+    /// second.
+    ///
+    /// ```
+    /// use oxorb_giop::RequestIds;
+    ///
+    /// let mut ids = RequestIds::of_lossy_opener(1_000_001);
+    /// assert_eq!((ids.next_id(), ids.next_id()), (1_000_000, 1_000_002));
+    /// ```
+    pub const fn of_lossy_opener(microseconds: u64) -> Self {
+        Self(microseconds as u32 & !1)
+    }
+
     /// Returns the id of the next request.
     #[inline]
     pub fn next_id(&mut self) -> u32 {

@@ -8,11 +8,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use oxorb_giop::{Inbox, RequestIds};
+use oxorb_giop::Inbox;
 use oxorb_object::SystemException;
 
 use super::level::Level;
-use super::link::MAX_LAST_WORDS;
+use super::link::{MAX_LAST_WORDS, request_ids};
 use super::multiplexed::{Multiplexed, sleep};
 use super::replies::{AnswerResult, CallerTurn, Replies};
 use super::selection::{self, Selection};
@@ -75,8 +75,9 @@ impl Multiplexed {
             return Err(unread(peer, attempts));
         }
         let inbox = Box::new(peer.inbox());
-        let mut opened = Multiplexed::new(Arc::downgrade(peer), link, RequestIds::OF_OPENER);
-        opened.replies = Replies::new(RequestIds::OF_OPENER, Some(inbox));
+        let ids = request_ids(&*link);
+        let mut opened = Multiplexed::new(Arc::downgrade(peer), link, ids);
+        opened.replies = Replies::new(ids, Some(inbox));
         opened.led = true;
         opened.given_up = ordered.then(|| Arc::clone(&shared.given_up));
         let opened = Arc::new(opened);

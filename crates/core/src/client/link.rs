@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_cdr::Dialect;
-use oxorb_giop::{Aliases, Head, Inbox, MessageType, Outgoing};
+use oxorb_giop::{Aliases, Head, Inbox, MessageType, Outgoing, RequestIds};
 use oxorb_object::{CompletionStatus, PriorityBand, SystemException};
 use oxorb_transport::{Link, Properties};
 
@@ -16,6 +16,7 @@ use super::waiting::WaitingOneways;
 use crate::conn::{ConnectionEnd, Event, LinkReceiver, Wait};
 use crate::error::raise;
 use crate::reference::{Op, RouteProfile};
+use crate::threads::clock;
 
 /// Maximum number of messages and reads that are searched for the server's last message after a failed write.
 pub(super) const MAX_LAST_WORDS: usize = 16;
@@ -59,6 +60,14 @@ pub(crate) struct ClientLink {
     _counted: Option<ConnectionCount>,
 }
 
+/// Returns the ids of requests over a link that this side opened.
+pub(super) fn request_ids(link: &dyn Link) -> RequestIds {
+    match link.facts().reliable {
+        true => RequestIds::OF_OPENER,
+        false => RequestIds::of_lossy_opener(clock::monotonic_nanoseconds() / 1000),
+    }
+}
+
 /// Time limits of reads and writes, if they have been set.
 #[derive(Default)]
 pub(super) struct LinkTimeouts {
@@ -78,10 +87,10 @@ impl ClientLink {
     ) -> Self {
         ClientLink {
             owner: Arc::downgrade(owner),
+            session: Outgoing { ids: request_ids(&*link), ..Outgoing::OF_OPENER },
             link,
             inbox: owner.inbox(),
             out: Vec::with_capacity(512),
-            session: Outgoing::OF_OPENER,
             reused: false,
             idled: false,
             losses_seen,

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use oxorb_cdr::Encoder;
-use oxorb_giop::{RequestIds, Response, Told};
+use oxorb_giop::{Response, Told};
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind, Version};
 use oxorb_sys::thread::ThreadPurpose;
 use oxorb_transport::Link;
@@ -12,6 +12,7 @@ use oxorb_transport::Link;
 use super::call::too_large_there;
 use super::draft::{Addressee, Draft, First};
 use super::level::Level;
+use super::link::request_ids;
 use super::selection::{self, Selection};
 use super::{Args, Exchange, Multiplexed, Peer, Reply, Step, Timing, reach};
 use crate::conn::Turn;
@@ -273,7 +274,8 @@ fn share(
         link.close();
         return Ok(open);
     }
-    let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, RequestIds::OF_OPENER));
+    let ids = request_ids(&*link);
+    let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, ids));
     let reader = Arc::clone(&opened);
     let inbox = peer.inbox();
     let priority = level.and_then(Level::priority);

@@ -305,6 +305,39 @@ fn a_server_that_says_nothing_costs_the_time_of_the_call_and_one_that_is_gone_no
     }
 }
 
+/// Each new socket of a client may get the port of an earlier one, at which late replies arrive.
+#[test]
+fn ids_of_requests_increase_from_socket_to_socket() {
+    let _guard = watchdog(LONG);
+    for sharing in EVERY_SHARING {
+        let server = listening("diop://127.0.0.1:0");
+        let (_, object) = filler(&server, &server);
+        let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+        silent.set_read_timeout(Some(LONG)).unwrap();
+        let mut last = None;
+        for _ in 0..3 {
+            let client = client(sharing);
+            let there = moved(&object, &client, silent.local_addr().unwrap());
+            for number in 0..3 {
+                count(&there, number).unwrap();
+                let mut datagram = [0; 1000];
+                let octets = silent.recv(&mut datagram).unwrap();
+                assert!(octets > 16 && datagram.starts_with(b"GIOP\x01\x02"));
+                // The id of a GIOP 1.2 request follows the header, whose seventh octet holds the byte order.
+                let id: [u8; 4] = datagram[12..16].try_into().unwrap();
+                let little = datagram[6] & 1 == 1;
+                let id = if little { u32::from_le_bytes(id) } else { u32::from_be_bytes(id) };
+                if let Some(last) = last.replace(id) {
+                    let ahead = id.wrapping_sub(last);
+                    assert!(ahead > 0 && ahead < 1 << 31, "{id} after {last} over {sharing:?}");
+                }
+            }
+            client.shutdown(true).unwrap();
+        }
+        server.shutdown(true).unwrap();
+    }
+}
+
 /// Relay between clients and a server that treats datagrams as networks do.
 struct Relay {
     at: SocketAddr,

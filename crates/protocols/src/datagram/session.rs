@@ -3,6 +3,7 @@
 
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 use oxorb_sys::sync::Mutex;
 
@@ -29,6 +30,10 @@ const ANSWERED: u8 = 2;
 /// Maximum number of octets credited to an unverified source.
 const MOST_CREDIT: u64 = 64 << 10;
 
+/// Time for which a source sends only old request ids before it counts as a new client, whose system gave it the port
+/// of an earlier one. Duplicates that a network makes arrive much earlier.
+const OLD_IDS: Duration = Duration::from_secs(5);
+
 /// State of one end. The reader and the writer may be different threads.
 #[derive(Debug)]
 pub struct Session {
@@ -36,6 +41,8 @@ pub struct Session {
     /// Largest datagram in octets.
     most: usize,
     window: Window,
+    /// Server: first request with an old id since the highest one.
+    old: Mutex<Option<OldRequest>>,
     /// Server: octets received from an unverified source, minus those sent to it.
     credit: AtomicU64,
     verified: AtomicBool,
@@ -44,6 +51,15 @@ pub struct Session {
     /// Replies that are held until the source is verified, concatenated.
     held: Mutex<Vec<u8>>,
     dropped: AtomicU64,
+}
+
+/// Request that was dropped because its id was old.
+#[derive(Debug)]
+struct OldRequest {
+    id: u32,
+    /// Highest id at that time.
+    highest: u64,
+    at: Instant,
 }
 
 /// Result of receiving a datagram.
@@ -97,6 +113,7 @@ impl Session {
             role,
             most,
             window: Window::default(),
+            old: Mutex::default(),
             credit: AtomicU64::new(0),
             verified: AtomicBool::new(false),
             nonce,
@@ -143,6 +160,7 @@ impl Session {
         if counts {
             match self.window.note(id) {
                 Seen::New => {}
+                _ if self.is_of_new_client(id, Instant::now()) => self.window.begin_again(id),
                 Seen::Twice => return self.drop(Reason::Duplicate),
                 Seen::TooOld => return self.drop(Reason::TooOld),
             }
@@ -152,6 +170,26 @@ impl Session {
             let _ = self.credit.fetch_update(Relaxed, Relaxed, credit);
         }
         Arrival::Message
+    }
+
+    /// Reports whether a request with an old id comes from a new client at the address of an earlier one: for
+    /// [`OLD_IDS`], only old ids have arrived, and this is not a duplicate of the first of them.
+    #[cold]
+    fn is_of_new_client(&self, id: u32, now: Instant) -> bool {
+        if self.role == Role::Client {
+            return false;
+        }
+        let highest = self.window.highest();
+        let mut old = self.old.lock();
+        match &*old {
+            Some(first) if first.highest == highest => {
+                first.id != id && now.saturating_duration_since(first.at) >= OLD_IDS
+            }
+            _ => {
+                *old = Some(OldRequest { id, highest, at: now });
+                false
+            }
+        }
     }
 
     /// Returns the treatment of a message to send; `parts` are its octets. Allocates only to hold

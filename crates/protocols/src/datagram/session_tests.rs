@@ -295,6 +295,28 @@ fn calls(
 }
 
 #[test]
+fn a_new_client_at_the_address_of_an_earlier_one_is_heard_after_a_time() {
+    let server = server();
+    let soon = Instant::now();
+    let later = soon + OLD_IDS;
+    assert_eq!(server.arrived(&request(5000, 60)), Arrival::Message);
+    assert!(!server.is_of_new_client(0, soon), "this may be a duplicate");
+    assert!(!server.is_of_new_client(2, soon), "the time has not passed");
+    assert!(!server.is_of_new_client(0, later), "this is a duplicate of the first");
+    assert_eq!(server.arrived(&request(5002, 60)), Arrival::Message);
+    assert!(!server.is_of_new_client(4, later), "the earlier client has sent meanwhile");
+    assert!(server.is_of_new_client(6, later + OLD_IDS));
+    server.window.begin_again(6);
+    assert_eq!(server.arrived(&request(6, 60)), Arrival::Dropped(Reason::Duplicate));
+    assert_eq!(server.arrived(&request(8, 60)), Arrival::Message);
+
+    let client = client();
+    assert_eq!(client.arrived(&reply(5000, 60)), Arrival::Message);
+    assert!(!client.is_of_new_client(0, soon));
+    assert!(!client.is_of_new_client(2, later), "a server never begins again");
+}
+
+#[test]
 fn in_fair_weather_each_call_is_run_and_answered_once() {
     for octets in [24, 80] {
         let (run, answered) = calls(1, FAIR, octets);

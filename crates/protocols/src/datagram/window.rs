@@ -65,6 +65,20 @@ impl Window {
         }
     }
 
+    /// Returns the highest number, in a form that also tells whether there is one.
+    pub fn highest(&self) -> u64 {
+        self.highest.load(Relaxed)
+    }
+
+    /// Forgets all numbers, and records `number` as the first.
+    pub fn begin_again(&self, number: u32) {
+        for word in &self.bits {
+            word.store(0, Relaxed);
+        }
+        self.highest.store(SOME | u64::from(number), Relaxed);
+        self.set(number);
+    }
+
     fn set(&self, number: u32) {
         let word = &self.bits[word(number)];
         word.store(word.load(Relaxed) | bit(number), Relaxed);

@@ -248,11 +248,8 @@ mod tests {
 
     #[test]
     fn a_failed_declaration_takes_no_place_among_the_topics_whose_last_event_is_kept() {
-        let node = Node {
-            listen: vec!["tcp/127.0.0.1:0".to_owned()],
-            scouting: false,
-            ..Node::default()
-        };
+        let node =
+            Node { listen: vec!["tcp/127.0.0.1:0".to_owned()], scouting: false, ..Node::default() };
         let federation = Federation::join(&node).unwrap();
         // zenoh refuses the names of topics with this prefix, because a part of each name is empty.
         let prefix = "wrong//prefix".to_owned();

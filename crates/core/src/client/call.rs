@@ -176,29 +176,24 @@ impl<'c> Pending<'c> {
         let mut passed = self.waited;
         let mut cancellation = Cancellation::of(forwarding);
         loop {
+            let mut looked = false;
             let (mut receiver, limits) = self.link.receiving();
             let link = receiver.link;
             let event = receiver.next(|_| {
                 if cancellation.is_unwatched() {
                     return wait_unwatched(link, limits, timing, passed);
                 }
-                let limit = match timing.limit {
-                    // A reply that arrives in small pieces must not extend the time limit, so each read is limited to
-                    // the time that is left.
-                    Some(_) if passed => {
-                        let left = timing.left_for_reply()?;
-                        limits.shorten_reads(link, left)?;
-                        left
-                    }
-                    limit => {
-                        limits.reads(link, limit)?;
-                        limit
-                    }
-                };
+                // A reply that arrives in small pieces must not extend the time limit, so each read is limited to the
+                // time that is left.
+                let is_rest = passed && timing.limit.is_some();
+                let limit = if is_rest { timing.left_for_reply()? } else { timing.limit };
                 // If this thread serves a connection, it waits for the reply and for requests on that connection at the
-                // same time. The reply is then read in the time that is left.
-                if wait_beside(link, limit) {
-                    limits.reads(link, timing.left_for_reply()?)?;
+                // same time. The read then does not wait, so that its time limit need not be set.
+                looked = wait_beside(link, limit);
+                match (looked, is_rest) {
+                    (true, _) => return Ok(Wait::Now),
+                    (false, true) => limits.shorten_reads(link, limit)?,
+                    (false, false) => limits.reads(link, limit)?,
                 }
                 Ok(Wait::Limited)
             });
@@ -219,6 +214,7 @@ impl<'c> Pending<'c> {
                     passed = true;
                 }
                 Ok(Event::Interrupted) => passed = true,
+                Ok(Event::Silence) if looked => passed = true,
                 Ok(Event::Silence) if cancellation.is_unwatched() => {
                     passed = true;
                     cancellation = Cancellation::watch(&self.link.link, self.cancel_message());
@@ -346,9 +342,9 @@ fn wait_unwatched(
         limit => limit,
     };
     let within = |left: Option<Duration>| Some(left.map_or(UNWATCHED, |left| left.min(UNWATCHED)));
-    let mut limit = within(left);
+    let limit = within(left);
     if wait_beside(link, limit) {
-        limit = within(timing.left_for_reply()?);
+        return Ok(Wait::Now);
     }
     limits.reads(link, limit)?;
     Ok(Wait::Limited)

@@ -119,24 +119,21 @@ impl ServingContext {
             }
             _ => true,
         };
-        if arrived && !self.hand_over() {
-            self.retry_beside(reply, limit);
-        }
-        true
+        !arrived || self.hand_over() || self.retry_beside(reply, limit)
     }
 
     /// Tries again to start a takeover thread, until `reply` has input, `limit` has passed, or another thread reads the
-    /// connection.
-    fn retry_beside(&self, reply: &dyn Link, limit: Option<Duration>) {
+    /// connection. Returns false without waiting if the system cannot report input of `reply`.
+    fn retry_beside(&self, reply: &dyn Link, limit: Option<Duration>) -> bool {
         let Some(reply) = reply.poll_fd() else {
-            return;
+            return false;
         };
         let began = clock::now();
         loop {
             let left = limit.map_or(RETRY, |limit| limit.saturating_sub(clock::since(began)));
             let replied = oxorb_sys::poll::readable(reply, Some(left.min(RETRY))).unwrap_or(true);
             if replied || left.is_zero() || self.hand_over() {
-                return;
+                return true;
             }
         }
     }
@@ -194,7 +191,12 @@ impl ServingContext {
         };
         let status = &served.common.status;
         if !take_room() {
-            return self.has_been_taken_over(status);
+            let is_gone = self.has_been_taken_over(status);
+            if is_gone {
+                // This thread need not look at the connection any more.
+                self.handed_over.set(true);
+            }
+            return is_gone;
         }
         let was_running = self.running.get() != 0;
         let request = self.request().unwrap_or_default();

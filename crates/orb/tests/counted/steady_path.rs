@@ -31,6 +31,7 @@ use crate::common::*;
 
 static BEGIN: Op = Op::twoway("begin");
 static END: Op = Op::twoway("end");
+static NEST: Op = Op::twoway("nest");
 
 const WARM_UP: i64 = 200;
 const PINGS: usize = 200;
@@ -761,6 +762,53 @@ fn two_calls(test: &str, combination: impl Debug, warm: impl FnOnce() -> Bench) 
         [("recvfrom", PINGS + 1), ("sendto", PINGS + 1)],
         "server, {combination:?}"
     );
+}
+
+/// Servant that pings another object.
+struct Nesting(ObjectRef);
+
+impl Nesting {
+    fn pings(&self, count: i64) {
+        for n in 0..count {
+            assert_eq!(ping(&self.0, n), Ok(n + 1));
+        }
+    }
+}
+
+impl Servant for Nesting {
+    fn repository_id(&self) -> &str {
+        PINGER
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        self.pings(WARM_UP);
+        syscalls::section("nested", || self.pings(PINGS as i64));
+        upcall.done()
+    }
+}
+
+/// A thread that serves a connection watches it while it waits for a reply.
+#[test]
+fn three_system_calls_a_ping_of_a_servant() {
+    let trace = syscalls::traced(test_name(three_system_calls_a_ping_of_a_servant), || {
+        let _guard = watchdog(LONG);
+        let bench = Bench::warm(COMBINATIONS[0]);
+        let middle = transport::builder()
+            .listen("iiop://127.0.0.1:0")
+            .concurrency(Concurrency::ThreadPerConnection)
+            .client_connections(ClientConnections::Private)
+            .configure(|options| options.trust_idle = Duration::from_secs(20))
+            .build()
+            .unwrap();
+        let servant = Arc::new(Nesting(elsewhere(&middle, bench.object.reference())));
+        let nesting = middle.root_poa().activate_servant(servant).unwrap();
+        call(&elsewhere(&bench.client, &nesting), &NEST).unwrap();
+        middle.shutdown(true).unwrap();
+        bench.end();
+    });
+    let Some(trace) = trace else { return };
+    let expected = [("ppoll", PINGS), ("recvfrom", PINGS), ("sendto", PINGS)];
+    assert_eq!(trace.section("nested").own, expected);
 }
 
 #[test]

@@ -15,7 +15,8 @@ use crate::PeerId;
 /// An address identifies the origin of a connection, not the person or program that opened it; behind a NAT all clients
 /// have the same address. Rules by address keep a port closed to a network, but do not authenticate peers. Users and
 /// groups are those of processes on this host, as the kernel reports them (`uid:1000`, `gid:100`). `tls:alice` matches
-/// a peer whose certificate has this subject or name, and `tls:*` one with any certificate. Commas separate the rules
+/// a peer whose certificate has this name ([`Subject::is_called`](crate::Subject::is_called)), and `tls:*` one with any
+/// certificate. Commas separate the rules
 /// of a list, so a name in a list contains none. A process always admits itself; a peer of unknown identity matches
 /// only `all`.
 ///
@@ -195,12 +196,23 @@ impl FromStr for Party {
             IpAddr::V4(_) => (32, "the prefix of an IPv4 address must have 0 to 32 bits"),
             IpAddr::V6(_) => (128, "the prefix of an IPv6 address must have 0 to 128 bits"),
         };
-        let bits = match bits.map(str::parse) {
+        let bits: u8 = match bits.map(str::parse) {
             None => width,
             Some(Ok(bits)) if bits <= width => bits,
             Some(_) => return Err(AccessError::new(text, problem)),
         };
-        Ok(Self::Network(address, bits))
+        // The addresses of peers are compared in this form, too.
+        match address {
+            IpAddr::V6(v6) if let Some(v4) = v6.to_ipv4_mapped() => match bits.checked_sub(96) {
+                Some(bits) => Ok(Self::Network(v4.into(), bits)),
+                None => Err(AccessError::new(
+                    text,
+                    "::ffff: begins the IPv6 form of IPv4 addresses, which needs a prefix of 96 to 128 bits; write the \
+                     network as one of IPv4",
+                )),
+            },
+            _ => Ok(Self::Network(address, bits)),
+        }
     }
 }
 
@@ -302,10 +314,27 @@ mod tests {
     }
 
     #[test]
+    fn networks_of_ipv4_in_the_form_of_ipv6_are_those_of_ipv4() {
+        let peers = ["10.1.2.3", "::ffff:10.1.2.3"].map(|it| PeerId::Ip(it.parse().unwrap()));
+        for network in
+            ["10.0.0.0/8", "::ffff:10.0.0.0/104", "::ffff:10.1.2.3", "::ffff:a01:203/128"]
+        {
+            let rules: Access = format!("deny {network}").parse().unwrap();
+            assert!(!peers.iter().any(|peer| rules.admits(peer)), "{network}");
+        }
+        let error = "deny ::ffff:0:0/95".parse::<Access>().unwrap_err();
+        assert!(error.problem.contains("96 to 128 bits"), "{error}");
+    }
+
+    #[test]
     fn subjects_by_any_of_their_names_and_by_network() {
         let alice = PeerId::Subject(crate::Subject {
             name: "CN=alice,O=Bank".into(),
-            names: vec!["alice".to_owned(), "alice@bank.example".to_owned()].into(),
+            names: [
+                crate::SubjectName::Common("alice".to_owned()),
+                crate::SubjectName::Mail("alice@bank.example".to_owned()),
+            ]
+            .into(),
             address: Some("10.1.2.3".parse().unwrap()),
         });
         let admits = |rules: &str| {

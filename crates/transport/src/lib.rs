@@ -50,7 +50,7 @@ pub use acceptor::{Acceptor, ListenError};
 pub use access::{Access, AccessError};
 pub use address::{Address, AddressError, Scheme};
 pub use endpoint::{Endpoint, EndpointError, Part};
-pub use identity::{PeerId, Subject};
+pub use identity::{PeerId, Subject, SubjectName};
 pub use link::{Facts, Lender, Link, Rooms, WriteError};
 pub use multicast::Multicast;
 pub use oxorb_lend::{LARGE, Lease, Room, RoomPlace};

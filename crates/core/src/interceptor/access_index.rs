@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use oxorb_transport::{Link, PeerId};
 
 use super::access_rates::{ClientRates, RateBucket};
-use super::access_rules::{AccessRule, AccessRules};
+use super::access_rules::{AccessRule, AccessRules, usual};
 
 /// Set of rules, with one bit per rule.
 type Set = Box<[u64]>;
@@ -73,7 +73,7 @@ impl AccessIndex {
             generation: GENERATIONS.fetch_add(1, Ordering::Relaxed),
             limited: limited.map(|(at, _)| at).collect(),
             rates: ClientRates::new(all.iter().filter_map(limit)),
-            operations: Names::new(all.len(), all.iter().map(|it| &it.operations[..]), |_| None),
+            operations: patterns(|it| &it.operations),
             interfaces: patterns(|it| &it.interfaces),
             objects: names_objects.then(|| patterns(|it| &it.objects)),
             rules: Arc::clone(rules),
@@ -133,7 +133,7 @@ impl AccessIndex {
             return (None, true);
         }
         let interfaces = self.interfaces.of(interface);
-        let operations = self.operations.of(operation);
+        let operations = self.operations.of(usual(operation));
         let objects = self.objects.as_ref().map(|names| names.of(object));
         for (at, concerned) in visit.rules.iter().enumerate() {
             let object = objects.map_or(u64::MAX, |set| set[at]);
@@ -268,7 +268,7 @@ mod tests {
     ];
     const OBJECTS: [&str; 7] =
         ["accounts/*", "accounts/alice", "accounts/b*", "accounts/bob", "0x00", "*", "accounts"];
-    const OPERATIONS: [&str; 4] = ["balance", "close", "_get_day", "*"];
+    const OPERATIONS: [&str; 6] = ["balance", "close", "_get_day", "*", "cl*", "_non_existent"];
     const PARTIES: [&str; 4] = ["uid:7", "gid:1", "10.0.0.0/8", "all"];
 
     fn rules(state: &mut u64, count: usize) -> AccessRules {
@@ -316,7 +316,8 @@ mod tests {
                             ["IDL:bank/Account:1.0", "IDL:bank/Acorn:1.0", "IDL:a", "x"]
                         {
                             for id in ["alice", "bob", "bo", "ben", "\0"] {
-                                for operation in ["balance", "close", "other", "*"] {
+                                for operation in ["balance", "close", "other", "*", "_not_existent"]
+                                {
                                     let mut object = String::new();
                                     let names = ["accounts"].into_iter();
                                     write_object(&mut object, names, id.as_bytes());

@@ -43,7 +43,8 @@ pub struct AccessRule {
     /// Objects that match: names of their POAs below the root, and the id, separated by `/`; an id that is not text is
     /// hexadecimal after `0x`. A `*` at the end stands for any text.
     pub objects: Vec<String>,
-    /// Names of operations that match, as in IDL. The operations of attribute `x` are `_get_x` and `_set_x`.
+    /// Names of operations that match, as in IDL; a `*` at the end stands for any text. The operations of attribute `x`
+    /// are `_get_x` and `_set_x`. `_non_existent` also matches `_not_existent`, its earlier spelling.
     pub operations: Vec<String>,
     /// Whether the connection must be protected, for example by TLS, or unprotected. If `None`, both match.
     pub protected: Option<bool>,
@@ -96,7 +97,7 @@ impl AccessRule {
         };
         has_token
             && self.protected.is_none_or(|wanted| wanted == asked.protected)
-            && named(&self.operations, &|it| it == asked.operation)
+            && named(&self.operations, &|it| fits(it, usual(asked.operation)))
             && named(&self.interfaces, &|it| fits(it, asked.interface))
             && (self.who.is_open() || self.who.concerns(asked.peer))
             && named(&self.objects, &|it| fits(it, asked.object))
@@ -117,6 +118,15 @@ pub fn write_object<'n>(text: &mut String, names: impl Iterator<Item = &'n str>,
             let digits = id.iter().flat_map(|octet| [octet >> 4, octet & 15]);
             text.extend(digits.filter_map(|digit| char::from_digit(digit.into(), 16)));
         }
+    }
+}
+
+/// Returns the usual name of an operation that has two.
+pub(super) fn usual(operation: &str) -> &str {
+    match operation {
+        // The spelling of CORBA 2.2, which servers still answer.
+        "_not_existent" => "_non_existent",
+        other => other,
     }
 }
 

@@ -133,10 +133,10 @@ fn rule(
             }
             "requests" => requests = Some(count(source, value)?),
             "burst" => burst = Some(count(source, value)?),
-            "interface" => rule.interfaces = names(source, value)?,
-            "object" => rule.objects = names(source, value)?,
-            "operation" => rule.operations = names(source, value)?,
-            "token" => rule.tokens = names(source, value)?,
+            "interface" => rule.interfaces = names(source, value, interface)?,
+            "object" => rule.objects = names(source, value, |_| None)?,
+            "operation" => rule.operations = names(source, value, operation)?,
+            "token" => rule.tokens = names(source, value, |_| None)?,
             // `known` has no further name.
             _ => rule.protected = Some(source.yes_or_no(value)?),
         }
@@ -197,9 +197,47 @@ fn texts(
     }
 }
 
-fn names(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>, ConfigError> {
-    let texts = texts(source, value)?;
-    Ok(texts.into_iter().map(|(text, _)| text).collect())
+/// Reads names; a `*` at the end of one stands for any text. A name that can match nothing is an error, because a rule
+/// that denies would have no effect. `problem` returns what is wrong with a name of this kind.
+fn names(
+    source: &Source<'_>,
+    value: &Spanned<DeValue<'_>>,
+    problem: fn(&str) -> Option<&'static str>,
+) -> Result<Vec<String>, ConfigError> {
+    let mut names = Vec::new();
+    for (text, at) in texts(source, value)? {
+        let has_star = text.strip_suffix('*').unwrap_or(&text).contains('*');
+        let problem = match has_star {
+            true => Some("a * stands for any text, and only at the end of a name"),
+            false => problem(&text),
+        };
+        if let Some(problem) = problem {
+            return Err(source.error(at, format!("{text:?}: {problem}")));
+        }
+        names.push(text);
+    }
+    Ok(names)
+}
+
+/// Returns what is wrong with a repository id.
+fn interface(text: &str) -> Option<&'static str> {
+    let is_id = text.contains(':') || text.ends_with('*') && !text.contains("::");
+    (!is_id || text.contains("::")).then_some(
+        "interfaces are named by their repository ids, such as IDL:bank/Account:1.0 or IDL:bank/*",
+    )
+}
+
+/// Returns what is wrong with the name of an operation.
+fn operation(text: &str) -> Option<&'static str> {
+    let beginning = text.strip_suffix('*').unwrap_or(text);
+    if beginning.starts_with("_not") && "_not_existent".starts_with(beginning) {
+        return Some(
+            "_non_existent, the name of the operation since CORBA 2.3, also matches its earlier spelling",
+        );
+    }
+    let is_name = beginning.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (!is_name || text.is_empty())
+        .then_some("operations are named as in IDL, attributes as _get_NAME and _set_NAME")
 }
 
 fn place(source: &Source<'_>, at: usize) -> String {
@@ -214,6 +252,40 @@ mod tests {
 
     fn error(text: &str) -> String {
         Configuration::parse(text, "oxorb.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn names_that_match_nothing_are_errors() {
+        for (key, wrong, hint) in [
+            ("operation", "un*d", "only at the end"),
+            ("operation", "balance()", "as in IDL"),
+            ("operation", "_not_existent", "_non_existent"),
+            ("operation", "_not*", "_non_existent"),
+            ("interface", "bank::Account", "repository ids"),
+            ("interface", "Account", "repository ids"),
+            ("interface", "IDL:*/Account:1.0", "only at the end"),
+            ("object", "*/alice", "only at the end"),
+        ] {
+            let text = format!(
+                "[access]\ndefault = \"deny\"\n[[access.rule]]\ndeny = \"all\"\n{key} = \"{wrong}\"\n"
+            );
+            let error = error(&text);
+            assert!(error.contains(hint) && error.contains(":5:"), "{error}");
+        }
+        for (key, right) in [
+            ("operation", "un*"),
+            ("operation", "*"),
+            ("operation", "_get_day"),
+            ("interface", "IDL:*"),
+            ("interface", "*"),
+            ("interface", "RMI:a.B:0"),
+            ("object", "accounts/*"),
+        ] {
+            let text = format!(
+                "[access]\ndefault = \"deny\"\n[[access.rule]]\ndeny = \"all\"\n{key} = \"{right}\"\n"
+            );
+            assert!(Configuration::parse(&text, "oxorb.toml").is_ok(), "{right}");
+        }
     }
 
     #[test]

@@ -78,6 +78,11 @@ pub struct GatewayObject {
 }
 
 impl GatewayFile {
+    /// Default of `MaxRequestsPerClient` outside. Each running request occupies a connection inside, of which a server
+    /// accepts 500 of the gateway by default: with fewer for each client, one client alone cannot keep the others from
+    /// the server.
+    pub const REQUESTS_PER_CLIENT: u32 = 128;
+
     /// Reads a file.
     ///
     /// # Errors
@@ -126,9 +131,12 @@ impl GatewayFile {
         Ok(file)
     }
 
-    /// Returns a builder of the ORB outside.
+    /// Returns a builder of the ORB outside, where one address may have
+    /// [`REQUESTS_PER_CLIENT`](Self::REQUESTS_PER_CLIENT) running requests unless the file says otherwise.
     pub fn outside(&self) -> Builder {
-        Orb::builder().configuration(self.outside.clone())
+        Orb::builder()
+            .setting("MaxRequestsPerClient", &Self::REQUESTS_PER_CLIENT.to_string())
+            .configuration(self.outside.clone())
     }
 
     /// Returns a builder of the ORB inside.

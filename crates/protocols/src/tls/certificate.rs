@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use oxorb_transport::Subject;
+use oxorb_transport::{Subject, SubjectName};
 
 /// Largest size of a distinguished name in text, in octets; longer ones are truncated.
 const MAX_NAME: usize = 1024;
@@ -50,7 +50,7 @@ pub fn subject_of(der: &[u8], address: Option<IpAddr>) -> Option<Subject> {
 }
 
 /// Formats a name as in RFC 4514, the last part first, and adds its common names to `names`.
-fn distinguished(name: &[u8], names: &mut Vec<String>) -> Option<String> {
+fn distinguished(name: &[u8], names: &mut Vec<SubjectName>) -> Option<String> {
     let mut parts = Vec::new();
     let mut rest = name;
     while !rest.is_empty() {
@@ -71,7 +71,7 @@ fn distinguished(name: &[u8], names: &mut Vec<String>) -> Option<String> {
             part.push('=');
             escape(&text, &mut part);
             if kind == COMMON_NAME {
-                add(text, names);
+                add(text, SubjectName::Common, names);
             }
         }
         parts.push(part);
@@ -86,7 +86,7 @@ fn distinguished(name: &[u8], names: &mut Vec<String>) -> Option<String> {
     Some(joined)
 }
 
-fn alternatives(extensions: &[u8], names: &mut Vec<String>) -> Option<()> {
+fn alternatives(extensions: &[u8], names: &mut Vec<SubjectName>) -> Option<()> {
     let mut outer = extensions;
     let mut all = expect(&mut outer, SEQUENCE)?;
     while !all.is_empty() {
@@ -105,13 +105,14 @@ fn alternatives(extensions: &[u8], names: &mut Vec<String>) -> Option<()> {
         while !list.is_empty() {
             let (tag, octets) = value(&mut list)?;
             match tag {
-                // The name is a mail address, a host name or a URI.
-                0x81 | 0x82 | 0x86 => add(text(22, octets), names),
+                0x81 => add(text(22, octets), SubjectName::Mail, names),
+                0x82 => add(text(22, octets), SubjectName::Host, names),
+                0x86 => add(text(22, octets), SubjectName::Uri, names),
                 0x87 => {
                     let v4 = <[u8; 4]>::try_from(octets).map(IpAddr::from);
                     let v6 = <[u8; 16]>::try_from(octets).map(IpAddr::from);
                     if let Ok(address) = v4.or(v6) {
-                        add(address.to_string(), names);
+                        push(SubjectName::Address(address), names);
                     }
                 }
                 _ => {}
@@ -121,12 +122,14 @@ fn alternatives(extensions: &[u8], names: &mut Vec<String>) -> Option<()> {
     Some(())
 }
 
-fn add(name: String, names: &mut Vec<String>) {
-    if !name.is_empty()
-        && name.len() <= MAX_ONE
-        && names.len() < MAX_NAMES
-        && !names.contains(&name)
-    {
+fn add(name: String, kind: fn(String) -> SubjectName, names: &mut Vec<SubjectName>) {
+    if !name.is_empty() && name.len() <= MAX_ONE {
+        push(kind(name), names);
+    }
+}
+
+fn push(name: SubjectName, names: &mut Vec<SubjectName>) {
+    if names.len() < MAX_NAMES && !names.contains(&name) {
         names.push(name);
     }
 }
@@ -250,9 +253,24 @@ mod tests {
         });
         let subject = subject_of(&der, None).unwrap();
         assert_eq!(&*subject.name, r"CN=alice\ ,O=Bank\, Inc.,C=DE");
-        let names: Vec<_> = subject.names.iter().map(String::as_str).collect();
+        let names: Vec<_> = subject.names.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["alice ", "bank.example", "spiffe://bank/alice", "10.1.2.3"]);
         assert!(subject.is_called("*.example") && subject.is_called("spiffe://bank/alice"));
+    }
+
+    #[test]
+    fn a_common_name_is_not_the_distinguished_name_of_another() {
+        let of = |organization: &str, common: &str| {
+            let der = certificate(|params| {
+                let name = &mut params.distinguished_name;
+                name.push(DnType::OrganizationName, organization);
+                name.push(DnType::CommonName, common);
+            });
+            subject_of(&der, None).unwrap()
+        };
+        assert!(of("Bank", "alice").is_called("CN=alice,O=Bank"));
+        let eve = of("Evil", "CN=alice,O=Bank");
+        assert!(!eve.is_called("CN=alice,O=Bank") && !eve.is_called("*,O=Bank"), "{eve}");
     }
 
     #[test]

@@ -60,6 +60,20 @@ fn access_rules_apply_to_the_interface_of_the_target() {
     end(&gateway, &[&client, &server]);
 }
 
+/// Slow calls of one client would otherwise use up the connections that a server accepts from the gateway.
+#[test]
+fn running_requests_of_a_client_are_limited_by_default_and_by_the_file() {
+    for (file, most) in [("", Some(128)), ("[outside.orb]\nMaxRequestsPerClient = 7\n", Some(7))] {
+        let file = GatewayFile::parse(file, "gateway.toml").unwrap();
+        let orb = file.outside().build().unwrap();
+        assert_eq!(orb.options().max_requests_per_client, most);
+        orb.shutdown(true).unwrap();
+        let orb = file.inside().build().unwrap();
+        assert_eq!(orb.options().max_requests_per_client, None);
+        orb.shutdown(true).unwrap();
+    }
+}
+
 #[test]
 fn running_requests_of_a_client_are_limited() {
     let _guard = watchdog(LONG);

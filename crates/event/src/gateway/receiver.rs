@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use oxorb::transport::{Access, PeerId};
 use oxorb_sys::sync::Mutex;
 use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
 
@@ -32,6 +33,9 @@ pub struct ReceiverOptions {
     /// Address of a sender whose datagrams are ignored. If it is the sender of the same gateway, the channel does not
     /// receive its own events. An unspecified IP address matches all senders with this port.
     pub ignore: Option<SocketAddr>,
+    /// Senders whose datagrams are received, by their addresses. Default: all. An address can be forged, so this keeps
+    /// others out only where the network drops datagrams with forged addresses.
+    pub senders: Access,
     /// Types and sources that the receiver publishes. Other events are not delivered. Default: all (0, 0).
     pub publications: Vec<Key>,
     /// Limits of the memory that senders can occupy.
@@ -46,6 +50,7 @@ impl ReceiverOptions {
             interface: NetworkInterface::Any,
             checksum: false,
             ignore: None,
+            senders: Access::default(),
             publications: vec![(0, 0)],
             limits: ReassemblyLimits::default(),
         }
@@ -57,7 +62,8 @@ impl ReceiverOptions {
 pub struct ReceiverStatistics {
     /// Number of datagrams that were received and not ignored.
     pub datagrams: u64,
-    /// Number of datagrams that were ignored, because they came from the sender to ignore.
+    /// Number of datagrams that were ignored, because they came from the sender to ignore or from one that is not
+    /// [permitted](ReceiverOptions::senders).
     pub ignored: u64,
     /// Number of datagrams that were damaged or did not come from a gateway.
     pub malformed: u64,
@@ -266,7 +272,9 @@ impl Receiving {
     }
 
     fn take(&self, reassembly: &mut Reassembly, from: SocketAddr, octets: &[u8]) {
-        if self.options.ignore.is_some_and(|ignored| is_of(ignored, from)) {
+        if self.options.ignore.is_some_and(|ignored| is_of(ignored, from))
+            || !self.options.senders.admits(&PeerId::Ip(from.ip()))
+        {
             self.ignored.fetch_add(1, Relaxed);
             return;
         }

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
+use oxorb::transport::Access;
 use oxorb::{Interface as _, Orb};
 use oxorb_event::gateway::{
     AskedAddresses, Destinations, GroupOptions, GroupReceiver, NetworkInterface, ReceiverOptions,
@@ -70,6 +71,10 @@ pub(crate) struct Args {
     /// by the URL of an address server
     #[arg(long, value_name = "GROUPS|URL", conflicts_with = "receive")]
     follow: Option<String>,
+    /// Receive only from these senders, as `-ORBAccess` names clients: 'allow 10.0.0.0/8', 'deny 10.9.0.0/16, allow
+    /// all'. Addresses can be forged; default: from every sender
+    #[arg(long, value_name = "RULES")]
+    senders: Option<Access>,
     /// Interface for multicast groups: its name, or its IPv4 address; default: the system's choice
     #[arg(long, value_name = "INTERFACE")]
     interface: Option<NetworkInterface>,
@@ -168,9 +173,16 @@ impl Plan {
             (None, Some(url)) => Some(args.send_to(asked(orb, url)?, args.ipv6)),
             (None, None) => None,
         };
+        if args.senders.is_some() && args.receive.is_none() && args.follow.is_none() {
+            return Err(because(
+                "--senders restricts what --receive and --follow receive, and needs one of them",
+            ));
+        }
+        let senders = args.senders.clone().unwrap_or_default();
         let receive = args.receive.map(|listen| ReceiverOptions {
             interface,
             checksum: args.crc,
+            senders: senders.clone(),
             ..ReceiverOptions::new(listen)
         });
         let follow = match &args.follow {
@@ -185,6 +197,7 @@ impl Plan {
                 });
                 options.receiver.interface = interface;
                 options.receiver.checksum = args.crc;
+                options.receiver.senders = senders;
                 options.period = args.period;
                 Some(options)
             }

@@ -230,6 +230,30 @@ fn a_gateway_ignores_itself_and_events_without_a_destination() {
 }
 
 #[test]
+fn senders_that_are_not_permitted_are_ignored() {
+    let to = channel();
+    let (record, _consumer) = Record::consumer(&to, &Filter::ALL);
+    let receivers = ["deny 127.0.0.0/8, allow all", "allow 127.0.0.1"].map(|senders| {
+        let options = ReceiverOptions {
+            senders: senders.parse().unwrap(),
+            ..ReceiverOptions::new(loopback(0))
+        };
+        UdpReceiver::connect(&to, options).unwrap()
+    });
+    for (at, receiver) in receivers.iter().enumerate() {
+        let from = channel();
+        let destinations = Destinations::all(receiver.address().unwrap());
+        let _sender = sender(&from, SenderOptions::new(destinations));
+        push(&from, &[event(17, 1, 3, b"x")]);
+        until("it came", || {
+            let statistics = receiver.statistics();
+            (statistics.ignored, statistics.events) == [(1, 0), (0, 1)][at]
+        });
+    }
+    assert_eq!(record.count(), 1);
+}
+
+#[test]
 fn errors_name_the_address_and_the_entry() {
     let channel = channel();
     let holder = UdpReceiver::connect(&channel, ReceiverOptions::new(loopback(0))).unwrap();

@@ -8,6 +8,7 @@ mod peer;
 mod persistent;
 mod pulling;
 mod push_sink;
+mod receipts;
 mod supplier;
 mod supplier_servant;
 

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use oxorb::servant::request_is_cancelled;
 use oxorb::{CompletionStatus, Interface, Ref, SystemException, minor};
 use oxorb_delivery::{Attributes, Order, Outlet, PullError, Qos, WhenFull};
-use oxorb_sys::sync::{Mutex, RwLock};
+use oxorb_sys::sync::RwLock;
 
 use super::link::{Informed, Link, Phase, Refused, State};
 use super::peer::Peer;
 use super::push_sink::{PushSink, Pushes};
+use super::receipts::{Pull, Receipts};
 use super::{Form, Style, farewell};
 use crate::admin::ConsumerAdmin;
 use crate::channel::Channel;
@@ -48,8 +49,8 @@ pub(crate) struct ProxySupplier {
     pub(super) saved: Saved,
     /// Queue of the connected consumer; `None` if no consumer is connected.
     outlet: RwLock<Option<Outlet<Item>>>,
-    /// Slips of the events that were pulled last. The next pull confirms that the consumer has received them.
-    pulled: Mutex<Vec<Arc<Slip>>>,
+    /// Stored events that were pulled, and that later pulls confirm.
+    receipts: Receipts<Arc<Slip>>,
     /// Priority and timeout for events that have none, as set by the properties.
     priority: AtomicI64,
     timeout: AtomicI64,
@@ -107,7 +108,7 @@ impl ProxySupplier {
             types,
             saved: Saved::default(),
             outlet: RwLock::default(),
-            pulled: Mutex::default(),
+            receipts: Receipts::default(),
             priority: AtomicI64::new(0),
             timeout: AtomicI64::new(0),
             starts: AtomicBool::new(true),
@@ -353,17 +354,20 @@ impl ProxySupplier {
     /// Takes an event for a consumer that pulls, and confirms the receipt of the events pulled before; `None` if no
     /// event arrives in time.
     pub(super) fn take(&self, wait: bool) -> Result<Option<Arc<Event>>, PullFailure> {
-        self.has_pulled();
-        self.next_event(wait)
+        self.next_event(wait, &mut self.begin_pull())
     }
 
-    /// Records that the consumer has received the events that it pulled before.
-    pub(super) fn has_pulled(&self) {
-        let pulled = std::mem::take(&mut *self.pulled.lock());
-        drop(pulled);
+    /// Begins a pull, which confirms the receipt of the events pulled before over the same connection.
+    pub(super) fn begin_pull(&self) -> Pull<'_, Arc<Slip>> {
+        self.receipts.begin(Maker::current().connection())
     }
 
-    pub(super) fn next_event(&self, wait: bool) -> Result<Option<Arc<Event>>, PullFailure> {
+    /// Takes one more event for a pull; `None` if no event arrives in time.
+    pub(super) fn next_event(
+        &self,
+        wait: bool,
+        pull: &mut Pull<'_, Arc<Slip>>,
+    ) -> Result<Option<Arc<Event>>, PullFailure> {
         let outlet = self.outlet().ok_or(PullFailure::Disconnected)?;
         let taken = match wait {
             false => outlet.try_pull(),
@@ -374,7 +378,7 @@ impl ProxySupplier {
         };
         match taken {
             Ok(item) => {
-                self.pulled.lock().extend(item.slip);
+                item.slip.into_iter().for_each(|slip| pull.add(slip));
                 Ok(Some(item.event))
             }
             Err(PullError::Empty) => Ok(None),

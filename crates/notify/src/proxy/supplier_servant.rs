@@ -242,10 +242,10 @@ impl ProxySupplier {
             Ok(0) | Err(_) => limit,
             Ok(most) => most.min(limit),
         };
-        self.has_pulled();
+        let mut pull = self.begin_pull();
         let mut events = Vec::new();
         while events.len() < most {
-            match self.next_event(wait && events.is_empty()) {
+            match self.next_event(wait && events.is_empty(), &mut pull) {
                 Ok(Some(event)) => events.push(event.as_structured().clone()),
                 Ok(None) => break,
                 Err(failure) if events.is_empty() => return Err(failure),

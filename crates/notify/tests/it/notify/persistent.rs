@@ -189,6 +189,37 @@ fn who_pulls_gets_again_what_was_not_acknowledged_by_the_next_pull() {
 }
 
 #[test]
+fn pulls_over_one_connection_do_not_confirm_those_over_another() {
+    let (client, other) = (client(), client());
+    let stored = Stored::new("pullers", Settings::default());
+    let channel = stored.channel(&client);
+    let source = source(&channel);
+    let admin = channel.default_consumer_admin().unwrap().unwrap();
+    let form = ClientType::SequenceEvent;
+    let (proxy, _) = admin.obtain_notification_pull_supplier(form).unwrap();
+    let proxy: SequenceProxyPullSupplierRef = proxy.unwrap().unchecked_narrow();
+    proxy.connect_sequence_pull_consumer(None).unwrap();
+    let events: Vec<_> = (0..4).map(|number| event("d", "t", number)).collect();
+    for one in &events {
+        source.push_structured_event(one).unwrap();
+    }
+    let same: SequenceProxyPullSupplierRef = other.resolve(&proxy.to_ior()).unwrap();
+    assert_eq!(proxy.pull_structured_events(1).unwrap(), events[..1]);
+    assert_eq!(same.pull_structured_events(1).unwrap(), events[1..2]);
+    assert_eq!(same.pull_structured_events(1).unwrap(), events[2..3]);
+    // Only the second event is confirmed. The reply with the first one may have been lost.
+    let stored = stored.restart(Settings::default());
+    let again = [0, 2, 3].map(|at| events[at].clone());
+    assert_eq!(proxy.pull_structured_events(9).unwrap(), again);
+    let file = stored.file.clone();
+    drop(stored);
+    std::fs::remove_file(file).unwrap();
+    for orb in [client, other] {
+        orb.shutdown(true).unwrap();
+    }
+}
+
+#[test]
 fn best_effort_ends_with_the_process() {
     let client = client();
     let stored = Stored::new("effort", Settings::default());

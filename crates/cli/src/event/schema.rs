@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use oxorb_dynamic::{Label, Shape, TcKind, TypeCode, TypeRef};
+use oxorb_idl::print::escaped;
 
 /// Name of the struct around a value that is no struct itself. The struct's CDR equals that of the value.
 const WRAPPED: &str = "Value";
@@ -127,7 +128,7 @@ impl Writer {
             }
             Shape::Enum => {
                 let names = ty.enumerators().iter();
-                let names: Option<Vec<&str>> = names.map(|name| identifier(name)).collect();
+                let names: Option<Vec<String>> = names.map(|name| identifier(name)).collect();
                 let _ = write!(out, "enum {name} {{ {} }};", names?.join(", "));
             }
             Shape::Struct => {
@@ -172,7 +173,7 @@ fn label(discriminator: TypeRef<'_>, value: i128) -> Option<String> {
             let enumerators = resolved.enumerators();
             let name = enumerators.get(usize::try_from(value).ok()?)?;
             let mut scoped = scoped(resolved)?;
-            *scoped.last_mut()? = identifier(name)?.to_owned();
+            *scoped.last_mut()? = identifier(name)?;
             Some(format!("::{}", scoped.join("::")))
         }
         Shape::Simple(TcKind::Boolean) => {
@@ -187,24 +188,26 @@ fn label(discriminator: TypeRef<'_>, value: i128) -> Option<String> {
     }
 }
 
-/// Returns the scoped name of a type. If the repository id is an IDL one, the name is taken from it, without its
-/// prefix.
+/// Returns the scoped name of a type, whose parts are escaped if they are keywords. If the repository id is an IDL one,
+/// the name is taken from it, without its prefix.
 fn scoped(ty: TypeRef<'_>) -> Option<Vec<String>> {
-    let name = identifier(ty.name()?)?;
+    let name = ty.name()?;
     let id = ty.id().and_then(|id| id.strip_prefix("IDL:"));
     let path = id.and_then(|id| id.rsplit_once(':')).map(|(path, _)| path);
     let Some(path) = path.filter(|path| path.rsplit('/').next() == Some(name)) else {
-        return Some(vec![name.to_owned()]);
+        return Some(vec![identifier(name)?]);
     };
     // A part with a dot belongs to the prefix, because IDL names contain no dots.
     let parts = path.split('/').filter(|part| !part.contains('.'));
-    parts.map(|part| identifier(part).map(str::to_owned)).collect()
+    parts.map(identifier).collect()
 }
 
-fn identifier(name: &str) -> Option<&str> {
+/// Returns a name as IDL declares it; `None` if IDL has no such name.
+fn identifier(name: &str) -> Option<String> {
     let mut chars = name.chars();
     let starts = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    (starts && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some(name)
+    let is_name = starts && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
+    is_name.then(|| escaped(name))
 }
 
 #[cfg(test)]
@@ -233,6 +236,29 @@ mod tests {
             again.unwrap_or_else(|failed| panic!("{}\n{}", failed.report.text(false), idl.text));
         let again = oxorb_ifr::types::Types::new(again.model).by_name("plant::Tank").unwrap();
         assert_eq!(again, tank, "{}", idl.text);
+    }
+
+    #[test]
+    fn keywords_are_escaped_wherever_they_are_names() {
+        let text = b"module _local {
+            enum _Object { _in, OUTSIDE };
+            union _union switch (_Object) { case _in: long _default; default: octet _map; };
+            typedef long _Sequence[2];
+            struct _switch { _union _case; _Sequence _type; long _typename; string _String; long self; };
+        };";
+        let ty = |text: &[u8], name: &str| {
+            let files = oxorb_idl::source::Memory([("a.idl".into(), text.to_vec())].into());
+            let files = oxorb_idl::source::SourceMap::new(files);
+            let compiled = oxorb_idl::compile_from(files, &["a.idl"], &Default::default());
+            let compiled = compiled.unwrap_or_else(|failed| {
+                panic!("{}\n{}", failed.report.text(false), String::from_utf8_lossy(text))
+            });
+            oxorb_ifr::types::Types::new(compiled.model).by_name(name).unwrap()
+        };
+        let switch = ty(text, "local::switch");
+        let idl = idl_of(&switch).unwrap();
+        assert_eq!(idl.name, "_local::_switch");
+        assert_eq!(ty(idl.text.as_bytes(), "local::switch"), switch, "{}", idl.text);
     }
 
     #[test]

@@ -8,7 +8,8 @@ mod component;
 mod names;
 mod refs;
 
-pub(crate) use names::{escaped, type_text, value_text};
+pub use names::escaped;
+pub(crate) use names::{type_text, value_text};
 
 use crate::model::{Def, DefId, DefKind, Model};
 use std::collections::BTreeSet;

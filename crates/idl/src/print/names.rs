@@ -3,8 +3,13 @@
 use crate::lex::Keyword;
 use crate::model::{Basic, DefId, DefKind, Model, Type, Value};
 
-/// Returns a name, escaped with an underscore if it is a keyword.
-pub(crate) fn escaped(name: &str) -> String {
+/// Returns a name as IDL declares it: escaped with an underscore if it is a keyword, or differs from a reserved word
+/// only in case.
+///
+/// ```
+/// assert_eq!(["switch", "Any", "map", "level"].map(oxorb_idl::print::escaped), ["_switch", "_Any", "_map", "level"]);
+/// ```
+pub fn escaped(name: &str) -> String {
     match Keyword::clashing(name).or_else(|| Keyword::from_text(name)) {
         Some(_) => format!("_{name}"),
         None => name.to_owned(),

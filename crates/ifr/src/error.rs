@@ -13,6 +13,14 @@ pub enum Error {
         /// Reason of the failure.
         why: String,
     },
+    /// Change of a store that was made, or may have been made, but may not survive a failure of the computer. Check the
+    /// disk, and make the change again; this is safe, because a change that was made before has no effect.
+    Unsure {
+        /// Path of the file.
+        path: PathBuf,
+        /// Reason why the change is not certain.
+        why: String,
+    },
     /// Objects that cannot be activated.
     Poa(oxorb::poa::PoaError),
 }
@@ -22,6 +30,12 @@ impl fmt::Display for Error {
         match self {
             Error::Idl(failed) => failed.fmt(f),
             Error::Store { path, why } => write!(f, "the store {}: {why}", path.display()),
+            Error::Unsure { path, why } => write!(
+                f,
+                "the store {}: the change was made, or may have been made, but may not survive a failure of the \
+                 computer: {why}; check the disk and what is loaded (`oxorb ifr ls`), then make the change again",
+                path.display()
+            ),
             Error::Poa(error) => write!(f, "the repository cannot be served: {error}"),
         }
     }
@@ -37,7 +51,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Idl(failed) => Some(&**failed),
-            Error::Store { .. } => None,
+            Error::Store { .. } | Error::Unsure { .. } => None,
             Error::Poa(error) => Some(error),
         }
     }

@@ -84,10 +84,15 @@ impl NameService {
         rules: Rules,
     ) -> Result<NameService, Error> {
         store.serve(orb)?;
+        // The contexts of a store in memory end with the process, and so do references to them.
+        let lifespan = match store.is_in_memory() {
+            true => Lifespan::Transient,
+            false => Lifespan::Persistent,
+        };
         let contexts = orb.root_poa().create_poa(
             POA_NAME,
             Policies {
-                lifespan: Lifespan::Persistent,
+                lifespan,
                 id_assignment: IdAssignment::User,
                 id_uniqueness: IdUniqueness::Multiple,
                 request_processing: RequestProcessing::ServantManager,

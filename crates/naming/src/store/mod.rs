@@ -133,7 +133,7 @@ impl Store {
     }
 
     /// Creates a store in memory, which is lost when the process ends: for tests, and for systems whose servers bind
-    /// their names at each start.
+    /// their names at each start. References to its contexts become invalid with it.
     ///
     /// # Errors
     /// [`Error::Store`]
@@ -182,6 +182,10 @@ impl Store {
     /// Returns the path of the store's file; empty for a store in memory.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.path.as_os_str().is_empty()
     }
 
     pub(crate) fn number(&self) -> u64 {

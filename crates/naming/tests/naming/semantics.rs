@@ -1,11 +1,13 @@
 //! Every operation, and every exception that it declares (Naming Service 1.3, 2.1).
 
+use oxorb::incident::Incident;
 use oxorb::{Interface as _, ObjectRef, SystemExceptionKind};
 use oxorb_naming::cos_naming::naming_context::{
     AlreadyBound, BindContextError, BindError, BindNewContextError, CannotProceed, DestroyError,
     NotEmpty, NotFound, NotFoundReason, RebindContextError, RebindError, ResolveError, UnbindError,
 };
 use oxorb_naming::cos_naming::{NamingContextExtRef, NamingContextRef};
+use oxorb_naming::{Limits, Store};
 
 use super::{Served, listed, n};
 
@@ -30,6 +32,17 @@ fn what_is_bound_is_resolved_and_unbound() {
     let missing = not_found(NotFoundReason::MissingNode, "one.object");
     assert_eq!(root.resolve(&n("one.object")), Err(missing.clone().into()));
     assert_eq!(root.unbind(&n("one.object")), Err(missing.into()));
+}
+
+#[test]
+fn only_references_that_could_outlive_the_process_need_a_fixed_port() {
+    let file = std::env::temp_dir().join(format!("oxorb-names-{}.redb", oxorb_testkit::unique()));
+    for (store, warnings) in [(Store::in_memory(), 0), (Store::open(&file), 1)] {
+        let served = Served::of(store.unwrap(), Limits::default(), 0);
+        let warned = served.server.connection_statistics().count(Incident::PersistentOnAnyPort);
+        assert_eq!(warned, warnings);
+    }
+    std::fs::remove_file(file).unwrap();
 }
 
 #[test]

@@ -6,7 +6,7 @@ use oxorb_deploy::check::Lookup;
 use oxorb_deploy::{Document, Format, Process};
 use serde_json::{Value, json};
 
-use super::{Loaded, What, slug};
+use super::{Loaded, What, hash, slug};
 use oxorb_terminal::output::{Done, Failed, because, print_json};
 
 /// Arguments of `oxorb deploy emit kubernetes`.
@@ -77,25 +77,22 @@ fn config(loaded: &Loaded) -> String {
     short(&format!("oxorb-{}", loaded.name))
 }
 
-/// Shortens a name to the limit of 63 characters. A longer name is cut off, and ends with a hash of the complete name
-/// (FNV-1a).
+/// Shortens a name to the limit of 63 characters. A longer name is cut off, and ends with a hash of the complete name.
 fn short(name: &str) -> String {
     const MOST: usize = 63;
     if name.len() <= MOST {
         return name.to_owned();
     }
-    let hash = name
-        .bytes()
-        .fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(octet)).wrapping_mul(0x0100_0193));
     let kept: String = name.chars().take(MOST - 9).collect();
-    format!("{}-{hash:08x}", kept.trim_end_matches('-'))
+    format!("{}-{:08x}", kept.trim_end_matches('-'), hash(name))
 }
 
 /// Returns the name of a process's Deployment. Plan and node make it unique, because plans share a namespace and
-/// processes on different nodes may have the same name.
+/// processes on different nodes may have the same name. Single hyphens separate the parts, in which hyphens are doubled.
 fn object(loaded: &Loaded, process: &Process) -> String {
-    let (node, name) = (slug(&process.node), slug(&process.name));
-    short(&format!("oxorb-{}-{node}-{name}", loaded.name))
+    let parts = [loaded.name.clone(), slug(&process.node), slug(&process.name)];
+    let parts = parts.map(|part| part.replace('-', "--"));
+    short(&format!("oxorb-{}", parts.join("-")))
 }
 
 fn labels(loaded: &Loaded, process: Option<&Process>) -> Value {

@@ -60,7 +60,9 @@ struct Loaded {
     /// File of the real-time resources; empty if there are none.
     rt: PathBuf,
     processes: Vec<Process>,
-    /// Short name for files and objects.
+    /// Name of the plan: its label, or the name of its file.
+    label: String,
+    /// Short name for objects.
     name: String,
 }
 
@@ -116,7 +118,8 @@ impl What {
         }
         let name = plan.label.clone().filter(|label| !label.trim().is_empty());
         let stem = || self.plan.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let name = slug(&name.unwrap_or_else(stem));
+        let label = name.unwrap_or_else(stem);
+        let name = slug(&label);
         let processes = processes(&plan);
         let mut seen = std::collections::HashSet::new();
         for process in &processes {
@@ -142,7 +145,7 @@ impl What {
             ));
         }
         let rt = self.rt.clone().unwrap_or_default();
-        Ok(Loaded { plan, resources, rt, processes, name })
+        Ok(Loaded { plan, resources, rt, processes, label, name })
     }
 
     /// Refuses a command with an unknown name in braces, which would be passed to the program as it is.
@@ -301,7 +304,7 @@ fn filled(word: &str, values: &[(&str, String)]) -> String {
     filled
 }
 
-/// Returns a name of 1 to 40 lower-case letters, digits and hyphens, valid for files, units and objects.
+/// Returns a name of 1 to 40 lower-case letters, digits and single hyphens, valid for files and objects.
 pub(super) fn slug(name: &str) -> String {
     let mut out = String::new();
     for character in name.chars().take(40) {
@@ -313,6 +316,12 @@ pub(super) fn slug(name: &str) -> String {
     }
     let out = out.trim_matches('-').to_owned();
     if out.is_empty() { "plan".to_owned() } else { out }
+}
+
+/// Returns a hash of a name that is too long for its engine (FNV-1a).
+fn hash(name: &str) -> u32 {
+    let next = |hash: u32, octet: u8| (hash ^ u32::from(octet)).wrapping_mul(0x0100_0193);
+    name.bytes().fold(0x811c_9dc5, next)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use oxorb_deploy::Process;
 use oxorb_deploy::check::Lookup;
 
-use super::{Loaded, What, slug};
+use super::{Loaded, What, hash, slug};
 use oxorb_terminal::output::{Done, Failed, because, print};
 
 /// Arguments of `oxorb deploy emit systemd`.
@@ -47,8 +47,8 @@ pub(super) fn run(args: &Args) -> Done {
         }
         let words = args.what.words(&plan, &resources, process, str::to_owned)?;
         let unit = service(&loaded, process, lookup.as_ref(), &words, args.user.as_deref())?;
-        let name = format!("oxorb-{}-{}.service", loaded.name, slug(&process.name));
-        write(&folder.join(name), &unit)?;
+        let name = [&loaded.label, &process.name].map(|name| unit_name(name)).join("-");
+        write(&folder.join(format!("oxorb-{name}.service")), &unit)?;
     }
     for folder in &folders {
         print(format!("{}: {}\n", folder.display(), told(folder, args.verify)?))?;
@@ -83,13 +83,13 @@ fn write(path: &Path, text: &str) -> Result<(), Failed> {
 }
 
 fn target(loaded: &Loaded) -> String {
-    format!("oxorb-{}.target", loaded.name)
+    format!("oxorb-{}.target", unit_name(&loaded.label))
 }
 
 fn target_unit(loaded: &Loaded) -> String {
     format!(
         "[Unit]\nDescription=All processes of the plan {} on this node\n\n[Install]\nWantedBy=multi-user.target\n",
-        loaded.name
+        escaped(&loaded.label)
     )
 }
 
@@ -107,7 +107,7 @@ fn service(
         "[Unit]\nDescription=Instances {} of the plan {}\nPartOf={}\nWants=network-online.target\nAfter=network-online.target\n\n\
          [Service]\nType=exec\nExecStart={}\nRestart=on-failure\nRestartSec=1\nNoNewPrivileges=yes\n",
         escaped(&loaded.instances(process)),
-        loaded.name,
+        escaped(&loaded.label),
         target(loaded),
         command.join(" ")
     );
@@ -125,6 +125,29 @@ fn service(
     }
     let _ = write!(unit, "\n[Install]\nWantedBy={}\n", target(loaded));
     Ok(unit)
+}
+
+/// Maximum length in octets of a part of a unit's name, which has at most 255.
+const MOST: usize = 100;
+
+/// Escapes a part of a unit's name as `systemd-escape` does: all characters except ASCII letters, digits, `:`, `_` and
+/// `.`. This includes hyphens, which separate the parts, and also slashes, which `systemd-escape` makes hyphens. A
+/// longer name is cut off, and ends with a hash of the complete name.
+fn unit_name(text: &str) -> String {
+    let mut name = String::new();
+    for (at, octet) in text.bytes().enumerate() {
+        let is_plain = octet.is_ascii_alphanumeric() || b":_".contains(&octet);
+        let escaped = match octet {
+            b'.' if at > 0 => ".".to_owned(),
+            plain if is_plain => char::from(plain).to_string(),
+            other => format!("\\x{other:02x}"),
+        };
+        if name.len() + escaped.len() > MOST {
+            return format!("{name}_{:08x}", hash(text));
+        }
+        name.push_str(&escaped);
+    }
+    name
 }
 
 /// Escapes the text of a setting: no line ends, and no specifiers of systemd.
@@ -184,4 +207,23 @@ fn told(folder: &Path, is_verified: bool) -> Result<String, Failed> {
 
 fn is_unknown_option(done: &Output) -> bool {
     !done.status.success() && String::from_utf8_lossy(&done.stderr).contains("unrecognized option")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_units_are_escaped_and_short() {
+        for (name, escaped) in [
+            ("main_1.a:b", "main_1.a:b"),
+            (".a-b/c", r"\x2ea\x2db\x2fc"),
+            ("a%i $\n\u{e9}", r"a\x25i\x20\x24\x0a\xc3\xa9"),
+        ] {
+            assert_eq!(unit_name(name), escaped);
+        }
+        let [one, other] = ["1", "2"].map(|end| unit_name(&("-".repeat(100) + end)));
+        assert_ne!(one, other);
+        assert!(one.len() <= MOST + 9 && one.starts_with(r"\x2d\x2d"), "{one}");
+    }
 }

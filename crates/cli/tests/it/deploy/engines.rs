@@ -33,14 +33,11 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
             );
         }
     }
-    let unit = "oxorb-avionics-display-with-collision-warning-main.service";
+    let name = r"oxorb-avionics\x20display\x20with\x20collision\x20warning";
+    let unit = format!("{name}-main.service");
     let unit = std::fs::read_to_string(format!("{out}/cockpit/{unit}")).unwrap();
-    for line in [
-        "LimitRTPRIO=99",
-        "LimitMEMLOCK=infinity",
-        "Restart=on-failure",
-        "PartOf=oxorb-avionics-display-with-collision-warning.target",
-    ] {
+    let part_of = format!("PartOf={name}.target");
+    for line in ["LimitRTPRIO=99", "LimitMEMLOCK=infinity", "Restart=on-failure", &part_of] {
         assert!(unit.lines().any(|found| found == line), "no {line} in\n{unit}");
     }
     // Paths with a space are quoted. The path of this work tree may have one, so ignore quotes.
@@ -53,10 +50,7 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     // Without real-time resources there are no priorities, so no privileges are needed.
     let plain: &[&str] = &["emit", "systemd", "collision.toml", "--out", &out];
     good(&[plain, COMMAND].concat());
-    let unit = std::fs::read_to_string(format!(
-        "{out}/cockpit/oxorb-avionics-display-with-collision-warning-main.service"
-    ))
-    .unwrap();
+    let unit = std::fs::read_to_string(format!("{out}/cockpit/{name}-main.service")).unwrap();
     assert!(!unit.contains("RTPRIO"), "{unit}");
     let told = refused(&[args, &["--command", "true"]].concat());
     assert!(told.contains("must begin with the absolute path"), "{told}");
@@ -221,6 +215,33 @@ fn long_names_of_kubernetes_stay_different() {
         items[1..].iter().for_each(valid);
     }
     assert_eq!(all.len(), 6, "{all:?}");
+}
+
+#[test]
+fn names_of_a_plan_and_its_parts_are_not_confused() {
+    let folder = Folder::new("deploy-hyphens");
+    let out = folder.path("units");
+    let mut manifests = std::collections::BTreeSet::new();
+    // Names of a plan, its node and its process, which are the same if they are only joined.
+    for [label, node, process] in [["a-b", "n", "c"], ["a", "n", "b-c"], ["a", "b-n", "c"]] {
+        let text = format!(
+            "label = {label:?}\n[[implementation]]\nname = \"I\"\n[[instance]]\nname = {process:?}\n\
+             node = {node:?}\nimplementation = \"I\"\n[[instance]]\nname = \"other\"\nnode = {node:?}\n\
+             implementation = \"I\"\n[[localityConstraint]]\nconstraint = \"DifferentProcess\"\n\
+             constrainedInstance = [{process:?}, \"other\"]\n"
+        );
+        let file = folder.file("plan.toml", &text);
+        good(&[&["emit", "systemd", &file, "--out", &out][..], COMMAND].concat());
+        let kubernetes: &[&str] = &["emit", "kubernetes", &file, "--image", "display:1"];
+        let list: Value = serde_json::from_str(&good(&[kubernetes, COMMAND].concat())).unwrap();
+        let items = list["items"].as_array().unwrap();
+        assert_eq!(items.len(), 3);
+        items[1..].iter().for_each(valid);
+        manifests.extend(items[1..].iter().map(|item| item["metadata"]["name"].to_string()));
+    }
+    let units: Vec<_> = std::fs::read_dir(format!("{out}/n")).unwrap().collect();
+    assert_eq!(units.len(), 6, "{units:?}");
+    assert_eq!(manifests.len(), 6, "{manifests:?}");
 }
 
 #[test]

@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 use oxorb::client::Failure;
 use oxorb::ior::Ior;
 use oxorb::protocol::{Profile, ProtocolStack};
-use oxorb::settings::ClientConnections;
 use oxorb::transport::Address;
 use oxorb::values::Printable;
 use oxorb::{Interface, ObjectRef, Orb, Ref, SystemException, SystemExceptionKind};
 use serde_json::json;
 
 use oxorb_terminal::duration;
-use oxorb_terminal::orb::{call_at, with_args};
+use oxorb_terminal::orb::{call_at, with_private_connections};
 use oxorb_terminal::output::{
     BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json,
 };
@@ -72,11 +71,8 @@ struct Host {
 
 /// Tries every endpoint, then measures over the first that answers.
 pub(crate) fn run(args: Args) -> Done {
-    let orb = Orb::builder()
-        .client_connections(ClientConnections::Private)
-        .connect_timeout(args.timeout)
-        .round_trip_timeout(args.timeout);
-    let orb = with_args(orb).build()?;
+    let orb = Orb::builder().connect_timeout(args.timeout).round_trip_timeout(args.timeout);
+    let orb = with_private_connections(orb).build()?;
     call_at(&orb, args.priority).map_err(because)?;
     let object = orb.string_to_object(&args.reference).map_err(because)?;
     let ior = object.reference().ior();

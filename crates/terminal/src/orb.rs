@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::sync::OnceLock;
 
 use oxorb::rt::Priority;
+use oxorb::settings::ClientConnections;
 use oxorb::{Builder, Orb, SystemException};
 
 static TAKEN: OnceLock<Vec<String>> = OnceLock::new();
@@ -63,6 +64,19 @@ pub fn args() -> &'static [String] {
 /// Applies the ORB settings that [`take_args`] took. They override earlier settings of `builder`.
 pub fn with_args(builder: Builder) -> Builder {
     builder.args(args().iter().cloned())
+}
+
+/// Applies the ORB settings like [`with_args`]. If no setting chooses the connections of client threads, each thread has
+/// private ones, unless `OfferBiDirectionalGIOP` is set: the connection of an ORB that offers callbacks is shared.
+pub fn with_private_connections(builder: Builder) -> Builder {
+    let mut offers_callbacks = false;
+    // This builder makes no ORB. `builder` reports its errors, since it gets the same settings.
+    let _ = with_args(Orb::builder())
+        .configure(|options| offers_callbacks = options.offer_bidirectional);
+    with_args(match offers_callbacks {
+        true => builder,
+        false => builder.client_connections(ClientConnections::Private),
+    })
 }
 
 /// Makes SIGINT and SIGTERM shut the ORB down in order, and SIGHUP reload its certificates and access rules.

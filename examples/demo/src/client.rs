@@ -8,11 +8,10 @@ use clap::{Args, Subcommand};
 use oxorb::Orb;
 use oxorb::incident::Incident;
 use oxorb::rt::Priority;
-use oxorb::settings::ClientConnections;
 
 use super::interface::NavigatorRef;
 use super::{URGENT, with_lane};
-use oxorb_terminal::orb::with_args;
+use oxorb_terminal::orb::with_private_connections;
 use oxorb_terminal::output::{Done, print_line};
 use oxorb_terminal::statistics::{Latencies, Percentiles};
 
@@ -127,12 +126,11 @@ fn text(error: impl ToString) -> String {
 }
 
 fn call_at_a_rate(args: &Urgent, told: &mut UrgentTold) -> Outcome {
-    let builder = Orb::builder().client_connections(ClientConnections::Private);
     let builder = match args.lane {
-        true => with_lane(builder, args.real_time),
-        false => builder,
+        true => with_lane(Orb::builder(), args.real_time),
+        false => Orb::builder(),
     };
-    let orb = with_args(builder).build().map_err(text)?;
+    let orb = with_private_connections(builder).build().map_err(text)?;
     let navigator: NavigatorRef = orb.resolve(&args.reference).map_err(text)?;
     if args.lane {
         let urgent = Priority::new(URGENT).map_err(text)?;
@@ -172,8 +170,7 @@ fn call_at_a_rate(args: &Urgent, told: &mut UrgentTold) -> Outcome {
 }
 
 fn call_without_pause(args: &Busy, told: &mut BusyTold) -> Outcome {
-    let builder = Orb::builder().client_connections(ClientConnections::Private);
-    let orb = with_args(builder).build().map_err(text)?;
+    let orb = with_private_connections(Orb::builder()).build().map_err(text)?;
     let navigator: NavigatorRef = orb.resolve(&args.reference).map_err(text)?;
     let (calls, ending) = (AtomicU64::new(0), AtomicBool::new(false));
     let client = || -> Outcome {

@@ -9,13 +9,12 @@ mod target;
 use std::time::Duration;
 
 use oxorb::servant::Context;
-use oxorb::settings::ClientConnections;
 use oxorb::{Interface as _, Orb, Ref};
 use oxorb_dynamic::{Dynamic, Signature};
 
 use crate::types::{IdlArgs, Known, Source};
 use oxorb_terminal::duration;
-use oxorb_terminal::orb::{call_at, with_args};
+use oxorb_terminal::orb::{call_at, with_private_connections};
 use oxorb_terminal::output::{Done, Failed, because, print_json};
 
 use arguments::Given;
@@ -106,11 +105,8 @@ pub(crate) fn run(args: Args) -> Done {
         return http::call(&url, &wanted, args.given(value)?, &args.http, timeout);
     }
     args.http.refuse()?;
-    let orb = Orb::builder()
-        .client_connections(ClientConnections::Private)
-        .connect_timeout(timeout)
-        .round_trip_timeout(timeout);
-    let orb = with_args(orb).build()?;
+    let orb = Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout);
+    let orb = with_private_connections(orb).build()?;
     call_at(&orb, args.priority).map_err(because)?;
     let object = orb.string_to_object(&args.reference).map_err(because)?;
     let object = object.reference();

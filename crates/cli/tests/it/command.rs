@@ -134,6 +134,22 @@ fn ior_show_says_which_addresses_nobody_reaches() {
 }
 
 #[test]
+fn ping_and_call_offer_callbacks_if_asked() {
+    let server = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let store = oxorb_naming::Store::in_memory().unwrap();
+    let names = oxorb_naming::NameService::start(&server, store).unwrap();
+    let (offer, ior) = (["-ORBOfferBiDirectionalGIOP", "1"], names.root().to_ior());
+    good(&[&["ping", "-c", "1", &ior][..], &offer].concat());
+    assert_eq!(good(&[&["call", &ior, "_non_existent"][..], &offer].concat()), "false\n");
+    // If both settings were given, the error names both.
+    let private = ["-ORBClientConnections", "private"];
+    let refused = bad(&[&["ping", &ior][..], &offer, &private].concat());
+    assert!(refused.contains("-ORBClientConnections private"), "{refused}");
+    drop(names);
+    server.shutdown(true).unwrap();
+}
+
+#[test]
 fn ping_tells_a_server_from_its_object() {
     let orb = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let named = oxorb::poa::Policies {

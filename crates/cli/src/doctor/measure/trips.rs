@@ -9,13 +9,12 @@ use oxorb::poa::{Policies, RtPolicies};
 use oxorb::rt::{
     Priority, PriorityModel, PriorityModelPolicy, SchedulingClass, Threadpool, ThreadpoolLane,
 };
-use oxorb::settings::ClientConnections;
 use oxorb::{Interface as _, Orb};
 
 use super::load::Load;
 use super::report::Trips;
 use crate::doctor::hold::Ends;
-use oxorb_terminal::orb::with_args;
+use oxorb_terminal::orb::{with_args, with_private_connections};
 use oxorb_terminal::output::{Done, Failed, because, print};
 use oxorb_terminal::statistics::{Latencies, Percentiles};
 
@@ -106,8 +105,7 @@ impl Place {
 }
 
 fn client() -> Result<Orb, Failed> {
-    let builder = with_args(Orb::builder()).client_connections(ClientConnections::Private);
-    Ok(builder.round_trip_timeout(LIMIT).build()?)
+    Ok(with_private_connections(Orb::builder()).round_trip_timeout(LIMIT).build()?)
 }
 
 /// Returns the object that `--answer` serves under this reference.

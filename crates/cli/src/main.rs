@@ -106,7 +106,7 @@ enum Command {
 
 fn main() -> ExitCode {
     oxorb_store::hide_panics();
-    oxorb_terminal::main(|args| match Cli::parse_from(args).command {
+    oxorb_terminal::main(|cli: Cli| match cli.command {
         Command::Demo(args) => oxorb_demo::run(&args),
         Command::DemoPart(part) => part.run(),
         Command::New(args) => new::run(args),

@@ -88,6 +88,11 @@ pub fn print(text: impl Display) -> Done {
     settle(write!(out, "{text}").and_then(|()| out.flush()))
 }
 
+/// Prints the help or the version that the arguments of a program ask for.
+pub(crate) fn print_help(help: &clap::Error) -> Done {
+    settle(help.print().and_then(|()| std::io::stdout().flush()))
+}
+
 /// Sends a control sequence to the terminal on standard output. Unlike [`print()`], this function
 /// sends the sequence even if colours are disabled, because the terminal still has a cursor then.
 ///
@@ -164,7 +169,8 @@ impl<W: Write> Write for Escaping<W> {
 fn settle(written: std::io::Result<()>) -> Done {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failed::Told),
-        other => Ok(other?),
+        Err(error) => Err(because(format!("cannot write to standard output: {error}"))),
+        Ok(()) => Ok(()),
     }
 }
 

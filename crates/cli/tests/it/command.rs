@@ -150,6 +150,37 @@ fn ping_and_call_offer_callbacks_if_asked() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let commands: [&[&str]; 8] = [
+        &["--help"],
+        &["--version"],
+        &["help", "ping"],
+        &["man"],
+        &["completions", "bash"],
+        &["explain", "TRANSIENT"],
+        &["ior", "show", ACCOUNT],
+        &["ior", "show", ACCOUNT, "--format", "json"],
+    ];
+    for args in commands {
+        let run = |stdout: Stdio| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+            command.args(args).stdin(Stdio::null()).stdout(stdout).output().unwrap()
+        };
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = run(full.into());
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {told}");
+        assert!(told.contains("cannot write to standard output"), "{args:?}: {told}");
+        // A reader that has enough, such as `head`, closes the pipe.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = run(writer.into());
+        assert_eq!(text(&output.stderr), "", "{args:?}");
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+    }
+}
+
+#[test]
 fn ping_tells_a_server_from_its_object() {
     let orb = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let named = oxorb::poa::Policies {

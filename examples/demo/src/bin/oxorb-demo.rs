@@ -25,7 +25,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    oxorb_terminal::main(|args| match Cli::parse_from(args).command {
+    oxorb_terminal::main(|cli: Cli| match cli.command {
         Command::Demo(args) => oxorb_demo::run(&args),
         Command::Part(part) => part.run(),
     })

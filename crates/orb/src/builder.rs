@@ -6,6 +6,7 @@ mod files;
 mod no_files;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use oxorb_cdr::{ByteOrder, CharSet};
@@ -21,6 +22,9 @@ use oxorb_object::Version;
 use oxorb_poa::AdapterObserver;
 
 use crate::Orb;
+
+/// Whether an ORB of this process has warned of unknown variables of the environment, which all of them share.
+static WARNED: AtomicBool = AtomicBool::new(false);
 
 /// Configures and starts an [`Orb`]. Later settings override earlier ones; methods and `-ORB`
 /// arguments set the same options.
@@ -306,7 +310,12 @@ impl Builder {
 
     /// Builds the ORB. It listens at once if endpoints were given, unless [`listen_late`](Self::listen_late) was
     /// called; otherwise it listens when the first object needs an address.
+    ///
+    /// The first ORB of a process logs a warning for each variable `OXORB_...` of the environment that nothing reads.
     pub fn build(mut self) -> Result<Orb, SetupError> {
+        if !WARNED.swap(true, Ordering::Relaxed) {
+            self.options.warn_of_unknown_variables();
+        }
         if let Some(rules) = self.options.access_rules.clone() {
             self.interceptors.set_access_rules(&rules);
         }

@@ -5,6 +5,7 @@ mod class_pacing;
 mod collocation;
 mod compatible;
 mod concurrency;
+mod environment;
 mod filters;
 mod forwards;
 mod lane_resources;
@@ -268,7 +269,7 @@ pub struct Options {
     /// [`Orb::metrics`](crate::Orb::metrics). Port 0 stands for any free port. If `None`, no metrics are served, and
     /// calls and requests are not counted.
     pub metrics: Option<SocketAddr>,
-    /// Lines about options of other ORBs that are ignored; logged when the ORB starts.
+    /// Lines about options of other ORBs and variables that are ignored; logged when the ORB starts.
     pub(crate) ignored: Vec<String>,
 }
 

@@ -109,7 +109,7 @@ impl fmt::Debug for SettingError {
 pub const FILE_SETTINGS: [&str; 4] = ["Personality", "ConfigFile", "Schedule", "AccessRules"];
 
 /// Returns the setting of a name, in any case.
-fn find(name: &str) -> Option<&'static Setting> {
+pub(super) fn find(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name.eq_ignore_ascii_case(name))
 }
 
@@ -118,14 +118,7 @@ fn unknown(name: &str) -> String {
         return "names a file, which is possible only in the arguments and the environment of an ORB's builder"
             .to_owned();
     }
-    let lower = name.to_lowercase();
-    let names = SETTINGS.iter().map(|setting| setting.name);
-    let names = names.chain(FILE_SETTINGS);
-    let near = names.clone().find(|known| {
-        let known = known.to_lowercase();
-        known.starts_with(&lower) || lower.starts_with(&known) || distance(&known, &lower) <= 2
-    });
-    match near {
+    match nearest(name) {
         Some(near) => format!("there is no such option; did you mean -ORB{near}?"),
         None => {
             "there is no such option; docs/config.md lists the options of OxORB, docs/peer-options.md those of other \
@@ -133,6 +126,21 @@ fn unknown(name: &str) -> String {
                 .to_owned()
         }
     }
+}
+
+/// Returns the setting that a misspelt name probably means: the most similar of those that differ in at most two
+/// letters, or that begin with the name or are its beginning.
+pub(super) fn nearest(name: &str) -> Option<&'static str> {
+    let lower = name.to_lowercase();
+    let names = SETTINGS.iter().map(|setting| setting.name).chain(FILE_SETTINGS);
+    let near = names.filter_map(|known| {
+        let lower_known = known.to_lowercase();
+        let distance = distance(&lower_known, &lower);
+        let begins = !lower.is_empty()
+            && (lower_known.starts_with(&lower) || lower.starts_with(&lower_known));
+        (begins || distance <= 2).then_some((distance, known))
+    });
+    near.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
 }
 
 /// Returns the edit distance of two short words (Levenshtein).

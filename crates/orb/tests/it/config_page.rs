@@ -19,7 +19,8 @@ fn render() -> String {
          crates/core/src/options/settings. -->\n\n\
          A setting can be an argument (`-ORBName value` or `-ORBName=value`, which `Builder::args` removes \
          from the command\nline), an environment variable, or a call of the builder (`Builder::setting`, or the method \
-         of this setting). Arguments\ntake precedence over the environment. An unknown `-ORB` argument is an error.\n\n\
+         of this setting). Arguments\ntake precedence over the environment. An unknown `-ORB` argument is an error. An \
+         unknown variable `OXORB_...` is\nignored, with one warning in the log that names the most similar one.\n\n\
          | argument | environment | takes | |\n|---|---|---|---|\n",
     );
     for setting in oxorb::settings::SETTINGS {

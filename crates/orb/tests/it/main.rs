@@ -22,6 +22,7 @@ mod configuration;
 mod copies;
 mod datagrams;
 mod endpoints;
+mod environment;
 mod error_text;
 mod failures;
 mod fuzz_entry_points;

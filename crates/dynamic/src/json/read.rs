@@ -355,19 +355,48 @@ fn double(json: &Value) -> Result<f64, JsonError> {
     }
 }
 
+/// Number of significant digits that every number stored as a `double` keeps.
+const DOUBLE_DIGITS: usize = 15;
+
 fn fixed(json: &Value, digits: u16, scale: i16) -> Result<Decimal, JsonError> {
-    let text = match json {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        other => return Err(unlike("a decimal number as a string", other)),
+    // Numbers with a point or an exponent, and integers of more than 64 bits, were read as a `double`.
+    let double = json.as_number().filter(|number| number.is_f64()).and_then(Number::as_f64);
+    let text = match (json, double) {
+        // Without an exponent, unlike the number's own text.
+        (_, Some(double)) => double.to_string(),
+        (Value::String(text), None) => text.clone(),
+        (Value::Number(number), None) => number.to_string(),
+        (other, None) => return Err(unlike("a decimal number as a string", other)),
     };
-    let value: Decimal =
-        text.parse().map_err(|_| JsonError::new(format!("{text} is not a decimal number")))?;
-    u8::try_from(scale)
+    let inexact = || {
+        JsonError::new(format!(
+            "{json} may have lost digits of a fixed<{digits}, {scale}>, because a JSON number keeps {DOUBLE_DIGITS} \
+             digits: write the value as a string, such as \"12.50\""
+        ))
+    };
+    let value: Decimal = text.parse().map_err(|_| match double {
+        Some(_) => inexact(),
+        None => JsonError::new(format!("{text} is not a decimal number")),
+    })?;
+    let value = u8::try_from(scale)
         .ok()
         .and_then(|scale| value.rescaled(scale).ok())
         .filter(|value| u16::from(value.digits()) <= digits)
-        .ok_or_else(|| JsonError::new(format!("{text} is not a value of fixed<{digits}, {scale}>")))
+        .ok_or_else(|| match double {
+            Some(_) if significant_digits(&text) > DOUBLE_DIGITS => inexact(),
+            _ => JsonError::new(format!("{text} is not a value of fixed<{digits}, {scale}>")),
+        })?;
+    // Two values of the type that a `double` cannot distinguish differ in the last digit of one with more digits.
+    match double {
+        Some(_) if significant_digits(&value.to_string()) > DOUBLE_DIGITS => Err(inexact()),
+        _ => Ok(value),
+    }
+}
+
+/// Returns the number of digits of a decimal number without its leading zeros.
+fn significant_digits(text: &str) -> usize {
+    let digits = text.chars().filter(char::is_ascii_digit);
+    digits.skip_while(|digit| *digit == '0').count()
 }
 
 fn character(json: &Value) -> Result<char, JsonError> {

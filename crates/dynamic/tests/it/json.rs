@@ -110,7 +110,27 @@ fn fixed() {
     assert_eq!(read(json!(3), &money), Decimal::new(300, 2).unwrap().into());
     assert_eq!(wrong(json!("1.234"), &money), "1.234 is not a value of fixed<6, 2>");
     assert_eq!(wrong(json!("12345"), &money), "12345 is not a value of fixed<6, 2>");
+    assert_eq!(wrong(json!(1.234), &money), "1.234 is not a value of fixed<6, 2>");
     assert_eq!(wrong(json!("x"), &money), "x is not a decimal number");
+}
+
+#[test]
+fn no_digit_of_a_fixed_is_lost() {
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let decimal = |text: &str| Dynamic::from(text.parse::<Decimal>().unwrap());
+    let long = TypeCode::fixed(31, 10);
+    for exact in ["12345678901234567", "-12345.6789012345", "0.5", "0.0000000001", "1e3"] {
+        let wanted = if exact == "1e3" { "1000" } else { exact };
+        assert_eq!(read(parsed(exact), &long), decimal(wanted), "{exact}");
+    }
+    // A `double` would change these numbers, or does not tell them from others of the type.
+    for lossy in ["12345678901234567.89", "0.10000000000000001e16", "123456.5", "1e30", "1e300"] {
+        let said = wrong(parsed(lossy), &long);
+        assert!(said.contains("write the value as a string"), "{lossy}: {said}");
+    }
+    assert_eq!(read(json!("12345678901234567.89"), &long), decimal("12345678901234567.89"));
+    let small = TypeCode::fixed(10, 8);
+    assert_eq!(read(parsed("1e-7"), &small), decimal("0.0000001"));
 }
 
 #[test]

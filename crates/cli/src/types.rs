@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use oxorb::ior::Ior;
+use oxorb::values::LongDouble;
 use oxorb::{Interface as _, Orb};
-use oxorb_dynamic::json::{LeftOut, Names};
-use oxorb_dynamic::{Shape, TypeCode};
+use oxorb_dynamic::json::{Json, LeftOut, Names};
+use oxorb_dynamic::{Dynamic, Shape, TypeCode};
 use oxorb_idl::model::{DefKind, Value as Constant};
 use oxorb_ifr::client;
 use oxorb_ifr::corba::RepositoryRef;
@@ -118,6 +119,10 @@ fn constant(value: &Constant, types: &Types) -> Value {
             Err(_) => value.to_string().into(),
         },
         Constant::Float(value) => (*value).into(),
+        Constant::LongDouble(value) => {
+            let value = LongDouble::from_bits(value.to_bits());
+            serde_json::to_value(Json(&Dynamic::Longdouble(value))).unwrap_or_default()
+        }
         Constant::Boolean(value) => (*value).into(),
         Constant::Char(value) => value.to_string().into(),
         Constant::String(value) => value.to_string().into(),

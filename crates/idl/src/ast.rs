@@ -3,6 +3,7 @@
 //! The parser always returns a tree. Text that cannot be parsed becomes a [`DefinitionKind::Unusable`] (so that the
 //! name is known and its uses cause no further errors) or is omitted; the diagnostics give the reason.
 
+use crate::constant::Real;
 use crate::lex::Pragma;
 use crate::model::{Basic, Direction, InterfaceKind, ValueKind};
 use crate::source::Span;
@@ -483,7 +484,7 @@ pub(crate) struct Expr {
 #[derive(Debug, Clone)]
 pub(crate) enum ExprKind {
     Integer(i128),
-    Float(f64),
+    Float(Real),
     Boolean(bool),
     Char(char),
     WChar(char),

@@ -2,8 +2,8 @@
 
 use crate::model::{
     Annotation, AnnotationValue, Attribute, ComponentExport, Def, DefId, DefKind, Direction,
-    Export, Factory, Field, InterfaceKind, Model, Operation, Param, PortKind, Type, Value,
-    ValueKind,
+    Export, Factory, Field, InterfaceKind, Model, Operation, Param, PortKind, Quadruple, Type,
+    Value, ValueKind,
 };
 use crate::print::value_text;
 use serde_json::{Map, Value as Json, json};
@@ -319,6 +319,10 @@ impl Show<'_> {
                 _ => json!(number.to_string()),
             },
             Value::Float(number) => json!(number),
+            Value::LongDouble(number) => match number.to_f64() {
+                near if Quadruple::from(near) == *number => json!(near),
+                _ => json!(number.to_string()),
+            },
             Value::Boolean(truth) => json!(truth),
             Value::Char(c) => json!(c),
             Value::String(text) => json!(&**text),

@@ -24,7 +24,9 @@ fn dynamic(model: &Model, value: &Value, ty: &TypeCode) -> Option<Dynamic> {
         (Value::Integer(n), TcKind::Ulonglong) => Dynamic::Ulonglong((*n).try_into().ok()?),
         (Value::Float(x), TcKind::Float) => Dynamic::Float(*x as f32),
         (Value::Float(x), TcKind::Double) => Dynamic::Double(*x),
-        (Value::Float(x), TcKind::Longdouble) => Dynamic::Longdouble(LongDouble::from(*x)),
+        (Value::LongDouble(x), TcKind::Longdouble) => {
+            Dynamic::Longdouble(LongDouble::from_bits(x.to_bits()))
+        }
         (Value::Boolean(truth), _) => Dynamic::Boolean(*truth),
         (Value::Char(c), TcKind::Wchar) => Dynamic::Wchar(*c),
         (Value::Char(c), _) => Dynamic::Char(*c),
@@ -37,6 +39,6 @@ fn dynamic(model: &Model, value: &Value, ty: &TypeCode) -> Option<Dynamic> {
         // The type code of an enum with explicit values is that of an integer.
         (Value::Enumerator(..), _) => dynamic(model, &Value::Integer(number(model, value)), &ty)?,
         (Value::Fixed(digits), _) => Dynamic::Fixed(digits.parse().ok()?),
-        (Value::Integer(_) | Value::Float(_), _) => return None,
+        (Value::Integer(_) | Value::Float(_) | Value::LongDouble(_), _) => return None,
     })
 }

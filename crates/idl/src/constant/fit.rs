@@ -1,6 +1,6 @@
 //! Checks whether a value fits its type.
 
-use super::{Decimal, Raw};
+use super::{Decimal, Raw, Real};
 use crate::check::constant::Constant;
 use crate::model::{Basic, Type, Value};
 use std::sync::Arc;
@@ -52,17 +52,20 @@ fn integer(value: i128, basic: Basic, name: &str) -> Result<Value, Constant> {
     }
 }
 
-fn float(value: f64, basic: Basic, name: &str) -> Result<Value, Constant> {
+fn float(value: Real, basic: Basic, name: &str) -> Result<Value, Constant> {
     let finite = match basic {
-        Basic::Float => (value as f32).is_finite(),
-        _ => value.is_finite(),
+        Basic::Float => (value.double as f32).is_finite(),
+        Basic::LongDouble => value.long.is_finite(),
+        _ => value.double.is_finite(),
     };
-    match finite {
-        true => Ok(Value::Float(value)),
-        false => Err(Constant::OutOfRange {
-            value: match value.is_finite() {
-                true => format!("{value:e}"),
-                false => "this number".into(),
+    match (finite, basic) {
+        (true, Basic::LongDouble) => Ok(Value::LongDouble(value.long)),
+        (true, _) => Ok(Value::Float(value.double)),
+        (false, _) => Err(Constant::OutOfRange {
+            value: match (value.double.is_finite(), value.long.is_finite()) {
+                (true, _) => format!("{:e}", value.double),
+                (false, true) => value.long.to_string(),
+                (false, false) => "this number".into(),
             },
             ty: name.into(),
             range: None,

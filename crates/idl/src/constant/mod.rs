@@ -5,9 +5,13 @@
 
 mod decimal;
 mod fit;
+mod quadruple;
+mod real;
 
 pub(crate) use decimal::Decimal;
 pub(crate) use fit::{fit, integer_range};
+pub use quadruple::Quadruple;
+pub use real::Real;
 
 use crate::ast::{Binary, Expr, ExprKind, ScopedName, Unary};
 use crate::check::constant::Constant;
@@ -19,7 +23,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Raw {
     Integer(i128),
-    Float(f64),
+    Float(Real),
     Boolean(bool),
     Char(char),
     WChar(char),
@@ -110,7 +114,7 @@ fn unary(operator: Unary, value: &Raw, target: Option<Basic>) -> Result<Raw, Con
         (Unary::Minus, Raw::Integer(value)) => {
             value.checked_neg().map(Raw::Integer).ok_or_else(too_large)
         }
-        (Unary::Minus, Raw::Float(value)) => Ok(Raw::Float(-*value)),
+        (Unary::Minus, Raw::Float(value)) => Ok(Raw::Float(value.negated())),
         (Unary::Minus, Raw::Fixed(value)) => Ok(Raw::Fixed(value.clone().negated())),
         (Unary::Not, Raw::Integer(value)) => Ok(Raw::Integer(complement(*value, target))),
         _ => Err(Constant::Operand { operator: text, found: value.what().into() }),
@@ -192,13 +196,13 @@ fn shift(count: i128) -> Result<u32, Constant> {
     }
 }
 
-fn float(operator: Binary, a: f64, b: f64) -> Result<f64, Constant> {
+fn float(operator: Binary, a: Real, b: Real) -> Result<Real, Constant> {
     match operator {
-        Binary::Add => Ok(a + b),
-        Binary::Subtract => Ok(a - b),
-        Binary::Multiply => Ok(a * b),
-        Binary::Divide if b == 0.0 => Err(Constant::DivisionByZero),
-        Binary::Divide => Ok(a / b),
+        Binary::Add => Ok(a.plus(b)),
+        Binary::Subtract => Ok(a.plus(b.negated())),
+        Binary::Multiply => Ok(a.times(b)),
+        Binary::Divide if b.long.is_zero() => Err(Constant::DivisionByZero),
+        Binary::Divide => Ok(a.over(b)),
         _ => Err(Constant::Operand {
             operator: operator.as_str(),
             found: "a floating-point number".into(),

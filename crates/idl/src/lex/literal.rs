@@ -3,6 +3,7 @@
 use super::problem::LexProblem;
 use super::raw::Raw;
 use super::{Token, TokenKind};
+use crate::constant::Real;
 use crate::diagnostic::Diagnostics;
 use std::ops::Range;
 
@@ -68,7 +69,7 @@ fn meant(text: &str) -> TokenKind {
     let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
     match hexadecimal {
         false if text.ends_with(['d', 'D']) => TokenKind::Fixed("1".into()),
-        false if text.contains(['.', 'e', 'E']) => TokenKind::Float(1.0),
+        false if text.contains(['.', 'e', 'E']) => TokenKind::Float(Real::literal("1.0")),
         _ => TokenKind::Integer(1),
     }
 }
@@ -140,8 +141,8 @@ fn real(text: &str) -> Result<TokenKind, Failed> {
     if at < text.len() {
         return Err(suffix(text, at));
     }
-    match text.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(TokenKind::Float(value)),
+    match Real::literal(text) {
+        value if value.long.is_finite() => Ok(TokenKind::Float(value)),
         _ => Err((LexProblem::FloatTooLarge, 0..text.len())),
     }
 }

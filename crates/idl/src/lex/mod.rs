@@ -14,6 +14,7 @@ pub(crate) use raw::{Raw, RawKind};
 
 pub use keyword::Keyword;
 
+pub use crate::constant::Real;
 use crate::source::{FileId, Span};
 use std::fmt;
 
@@ -49,7 +50,7 @@ pub enum TokenKind {
     /// Decimal, octal or hexadecimal integer; never negative.
     Integer(i128),
     /// Number with a point, an exponent or both.
-    Float(f64),
+    Float(Real),
     /// Digits and point of a `fixed` literal, without the `d`.
     Fixed(Box<str>),
     /// `'c'`: U+0000 to U+00FF.
@@ -166,7 +167,7 @@ impl fmt::Display for TokenKind {
             }
             TokenKind::Keyword(keyword) => write!(f, "keyword `{}`", keyword.as_str()),
             TokenKind::Integer(value) => write!(f, "integer `{value}`"),
-            TokenKind::Float(value) => write!(f, "floating-point literal `{value:?}`"),
+            TokenKind::Float(value) => write!(f, "floating-point literal `{value}`"),
             TokenKind::Fixed(digits) => write!(f, "fixed-point literal `{digits}d`"),
             TokenKind::Char(c) => write!(f, "character {c:?}"),
             TokenKind::WChar(c) => write!(f, "wide character L{c:?}"),

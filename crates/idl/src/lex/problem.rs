@@ -101,7 +101,7 @@ impl Problem for LexProblem {
             NoDigits { what } => format!("the {what} has no digits"),
             Suffix { suffix } => format!("`{suffix}` cannot follow a number"),
             IntegerTooLarge => "this integer does not fit into any IDL type".into(),
-            FloatTooLarge => "this number is too large for a `double`".into(),
+            FloatTooLarge => "this number is too large for a `long double`".into(),
             FixedTooLong { digits } => {
                 format!("a fixed-point literal can have at most 31 digits, this one has {digits}")
             }

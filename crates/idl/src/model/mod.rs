@@ -18,6 +18,7 @@ pub use component::{Component, ComponentExport, Home, Port, PortKind, PortType};
 pub use template::TemplateModule;
 pub use value::{Factory, StateMember, ValueKind, ValueType};
 
+pub use crate::constant::Quadruple;
 use crate::source::Span;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -472,8 +473,10 @@ pub struct Const {
 pub enum Value {
     /// Value of any integer type or `octet`.
     Integer(i128),
-    /// Value of type `float`, `double` or `long double`.
+    /// Value of type `float` or `double`.
     Float(f64),
+    /// Value of type `long double`.
+    LongDouble(Quadruple),
     /// Value of type `boolean`.
     Boolean(bool),
     /// Value of type `char` or `wchar`.

@@ -84,6 +84,7 @@ pub(crate) fn value_text(model: &Model, value: &Value, ty: Option<&Type>) -> Str
     match value {
         Value::Integer(value) => value.to_string(),
         Value::Float(value) => format!("{value:?}"),
+        Value::LongDouble(value) => value.to_string(),
         Value::Boolean(true) => "TRUE".into(),
         Value::Boolean(false) => "FALSE".into(),
         Value::Char(value) => format!("{wide}'{}'", literal(*value, '\'', !wide.is_empty())),

@@ -291,7 +291,8 @@ fn standard<'t>(applied: &'t [ast::Annotation], name: &str) -> Option<&'t ast::A
 fn to_value(raw: Raw) -> Value {
     match raw {
         Raw::Integer(value) => Value::Integer(value),
-        Raw::Float(value) => Value::Float(value),
+        Raw::Float(value) if value.double.is_finite() => Value::Float(value.double),
+        Raw::Float(value) => Value::LongDouble(value.long),
         Raw::Boolean(value) => Value::Boolean(value),
         Raw::Char(value) | Raw::WChar(value) => Value::Char(value),
         Raw::Str(value) | Raw::WStr(value) => Value::String(value),

@@ -291,7 +291,7 @@ fn label_key(value: &Value) -> i128 {
         Value::Boolean(value) => i128::from(*value),
         Value::Char(value) => i128::from(u32::from(*value)),
         Value::Enumerator(_, ordinal) => i128::from(*ordinal),
-        Value::Float(_) | Value::String(_) | Value::Fixed(_) => {
+        Value::Float(_) | Value::LongDouble(_) | Value::String(_) | Value::Fixed(_) => {
             unreachable!("no discriminator has such values")
         }
     }

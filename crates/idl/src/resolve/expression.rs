@@ -7,7 +7,7 @@ use crate::check::bits::BitProblem;
 use crate::check::bound::{Bound, Bounded};
 use crate::check::constant::Constant;
 use crate::check::fixed::Fixed;
-use crate::constant::{Decimal, Raw, World, evaluate, fit};
+use crate::constant::{Decimal, Raw, Real, World, evaluate, fit};
 use crate::model::{Basic, DefKind, Type, Value};
 use crate::source::Span;
 use std::sync::Arc;
@@ -122,6 +122,7 @@ impl Resolver<'_> {
         match value {
             Value::Integer(value) => value.to_string(),
             Value::Float(value) => format!("{value:?}"),
+            Value::LongDouble(value) => value.to_string(),
             Value::Boolean(true) => "TRUE".into(),
             Value::Boolean(false) => "FALSE".into(),
             Value::Char(value) => format!("{value:?}"),
@@ -153,7 +154,8 @@ impl World for Resolver<'_> {
                 matches!(self.plain(&constant.ty), Type::Basic(Basic::WChar) | Type::WString(_));
             return match &constant.value {
                 Value::Integer(value) => Some(Raw::Integer(*value)),
-                Value::Float(value) => Some(Raw::Float(*value)),
+                Value::Float(value) => Some(Raw::Float(Real::from(*value))),
+                Value::LongDouble(value) => Some(Raw::Float(Real::from(*value))),
                 Value::Boolean(value) => Some(Raw::Boolean(*value)),
                 Value::Char(value) if wide => Some(Raw::WChar(*value)),
                 Value::Char(value) => Some(Raw::Char(*value)),

@@ -299,6 +299,7 @@ fn value(model: &Model, of: &Value) -> String {
         },
         Value::Integer(n) => n.to_string(),
         Value::Float(n) => format!("{n:?}"),
+        Value::LongDouble(n) => n.to_string(),
         Value::Boolean(b) => b.to_string(),
         Value::Char(c) => format!("{c:?}"),
         Value::String(s) => format!("{s:?}"),

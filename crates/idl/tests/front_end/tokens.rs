@@ -49,7 +49,7 @@ fn spell(token: &Token) -> String {
         TokenKind::Ident { name, escaped } => format!("{}{name}", if *escaped { "_" } else { "" }),
         TokenKind::Keyword(keyword) => format!("`{}`", keyword.as_str()),
         TokenKind::Integer(value) => value.to_string(),
-        TokenKind::Float(value) => format!("{value:?}"),
+        TokenKind::Float(value) => value.to_string(),
         TokenKind::Fixed(digits) => format!("{digits}d"),
         TokenKind::Char(c) => format!("{c:?}"),
         TokenKind::WChar(c) => format!("L{c:?}"),

@@ -54,7 +54,17 @@ impl Rust<'_> {
                     false => quote!(#magnitude),
                 }
             }
-            Value::Float(number) => self.float(scope, of, *number),
+            // Rounds to `f32` first, so that the text is as short as the type allows.
+            Value::Float(number) if of == Some(Basic::Float) => {
+                decimal(format!("{:?}", *number as f32))
+            }
+            Value::Float(number) => decimal(format!("{number:?}")),
+            Value::LongDouble(number) => {
+                let ty = basic(scope, Basic::LongDouble);
+                let bits = format!("{:#034x}", number.to_bits());
+                let bits: syn::LitInt = syn::parse_str(&bits).expect("a number");
+                quote!(#ty::from_bits(#bits))
+            }
             Value::Boolean(truth) => quote!(#truth),
             Value::Char(c) => quote!(#c),
             Value::String(text) => {
@@ -72,20 +82,6 @@ impl Rust<'_> {
             }
         })
     }
-
-    fn float(&self, scope: &Scope<'_>, of: Option<Basic>, number: f64) -> TokenStream {
-        match of {
-            Some(Basic::LongDouble) => {
-                let ty = basic(scope, Basic::LongDouble);
-                let bits: syn::LitInt =
-                    syn::parse_str(&format!("{:#034x}", quadruple(number))).expect("a number");
-                quote!(#ty::from_bits(#bits))
-            }
-            // Rounds to `f32` first, so that the text is as short as the type allows.
-            Some(Basic::Float) => decimal(format!("{:?}", number as f32)),
-            _ => decimal(format!("{number:?}")),
-        }
-    }
 }
 
 fn decimal(text: String) -> TokenStream {
@@ -99,45 +95,4 @@ fn unscaled(text: &str) -> (TokenStream, Literal) {
     let number = format!("{whole}{fraction}");
     let number = number.parse().expect("digits and perhaps a sign");
     (number, Literal::u8_unsuffixed(scale))
-}
-
-/// Returns the IEEE binary128 bits of a finite number, which represent it exactly.
-fn quadruple(number: f64) -> u128 {
-    const DOUBLE_BIAS: i32 = 1023;
-    const QUADRUPLE_BIAS: i32 = 16383;
-    let bits = number.to_bits();
-    let sign = u128::from(bits >> 63) << 127;
-    let exponent = ((bits >> 52) & 0x7ff) as i32;
-    let mut mantissa = bits & ((1 << 52) - 1);
-    if exponent == 0 && mantissa == 0 {
-        return sign;
-    }
-    let exponent = match exponent {
-        // A subnormal `f64` is normal in binary128: the shift turns its leading one into the
-        // implicit one.
-        0 => {
-            let shift = mantissa.leading_zeros() as i32 - 11;
-            mantissa = (mantissa << shift) & ((1 << 52) - 1);
-            1 - shift
-        }
-        normal => normal,
-    };
-    let exponent = (exponent - DOUBLE_BIAS + QUADRUPLE_BIAS) as u128;
-    sign | (exponent << 112) | (u128::from(mantissa) << 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quadruple;
-
-    #[test]
-    fn doubles_as_quadruples() {
-        assert_eq!(quadruple(0.0), 0);
-        assert_eq!(quadruple(-0.0), 1 << 127);
-        assert_eq!(quadruple(1.0), 0x3fff << 112);
-        assert_eq!(quadruple(-2.0), (1 << 127) | (0x4000 << 112));
-        assert_eq!(quadruple(1.5), (0x3fff << 112) | (1 << 111));
-        // The smallest subnormal number is 2 to the power of -1074.
-        assert_eq!(quadruple(f64::from_bits(1)), (16383 - 1074) << 112);
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use oxorb_idl::model::{Basic, Def, DefId, DefKind, Field, Type, Value};
+use oxorb_idl::model::{Basic, Def, DefId, DefKind, Field, Quadruple, Type, Value};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -103,7 +103,9 @@ impl Rust<'_> {
             Type::Basic(Basic::Boolean) => quote!(false),
             Type::Basic(Basic::Char | Basic::WChar) => quote!('\0'),
             Type::Basic(Basic::Float | Basic::Double) => quote!(0.0),
-            Type::Basic(Basic::LongDouble) => self.value(scope, ty, &Value::Float(0.0))?,
+            Type::Basic(Basic::LongDouble) => {
+                self.value(scope, ty, &Value::LongDouble(Quadruple::ZERO))?
+            }
             Type::Basic(_) => quote!(0),
             Type::Array(element, lengths) => {
                 let value = self.default_value(scope, element)?;

@@ -48,6 +48,7 @@ fn text(value: &Value) -> String {
     match value {
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => number.to_string(),
+        Value::LongDouble(number) => number.to_string(),
         Value::Boolean(truth) => truth.to_string(),
         Value::Char(c) => c.to_string(),
         Value::String(text) => text.to_string(),

@@ -297,7 +297,7 @@ impl Rust<'_> {
                 DefKind::Enum(body) => body.enumerators[*ordinal as usize].value.into(),
                 _ => (*ordinal).into(),
             },
-            Value::Float(_) | Value::String(_) | Value::Fixed(_) => {
+            Value::Float(_) | Value::LongDouble(_) | Value::String(_) | Value::Fixed(_) => {
                 unreachable!("no type of a discriminator has such values")
             }
         }

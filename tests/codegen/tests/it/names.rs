@@ -67,6 +67,8 @@ fn constants_of_every_type() {
     assert_eq!((consts::ROUGH, consts::PI), (0.1_f32, std::f64::consts::PI));
     assert_eq!((consts::TINY, consts::WHOLE), (1e-300, 2.0));
     assert_eq!(consts::HALF, LongDouble::from(0.5));
+    assert_eq!(consts::HUGE.to_bits(), 0x73e6_a375_0647_fcab_18c2_1ab9_0545_0cc3);
+    assert_eq!(consts::THIRD.to_bits(), 0x3ffd_5555_5555_5555_5555_5555_5555_5555);
     assert_eq!(consts::GREETING, "hello \"you\"\n");
     assert_eq!(consts::WIDE_GREETING, "grüße");
     assert_eq!(consts::FAVOURITE, consts::Colour::Green);

@@ -66,6 +66,25 @@ fn two_subsystems_with_their_policies() {
 }
 
 #[test]
+fn events_through_a_channel() {
+    let rt = format!("{ASSEMBLY}/plans/channel-rt.toml");
+    golden("channel", &["avionics.toml", "--idl", "avionics.idl", "--rt", &rt]);
+}
+
+#[test]
+fn a_carrier_of_the_executable_is_refused() {
+    let folder = Folder::new("static-carrier");
+    let rt =
+        "document = \"ServerResources\"\n[[instance]]\nname = \"rate\"\nevents = \"executable\"\n";
+    let (rt, out) = (folder.file("rt.toml", rt), folder.path("out"));
+    let output = run(&["avionics.toml", "--idl", "avionics.idl", "--rt", &rt, "--out", &out]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    let said = text(&output.stderr);
+    assert!(said.contains("rt.toml:2:"), "{said}");
+    assert!(said.contains("set events = \"channel\""), "{said}");
+}
+
+#[test]
 fn a_plan_full_of_code() {
     golden("hostile", &[&format!("{ASSEMBLY}/plans/hostile.toml")]);
 }

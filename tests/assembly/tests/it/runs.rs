@@ -46,6 +46,18 @@ fn an_event_passes_the_avionics_display() {
 }
 
 #[test]
+fn events_pass_through_the_channel_of_the_process() {
+    let mut display = start(env!("CARGO_BIN_EXE_channel"));
+    display.wait_for_line("navigation: 48.5 11.25", LIMIT);
+    // The channel has a thread for its only consumer.
+    let threads = fs::read_dir(format!("/proc/{}/task", display.id())).unwrap();
+    let names = threads.flatten().map(|thread| fs::read_to_string(thread.path().join("comm")));
+    let names: Vec<String> = names.map(Result::unwrap_or_default).collect();
+    assert!(names.iter().any(|name| name.contains("pulse")), "{names:?}");
+    end(display);
+}
+
+#[test]
 fn both_subsystems_run_under_their_policies() {
     let mut display = start(env!("CARGO_BIN_EXE_collision"));
     let navigation = display.wait_for_line("navigation: 48.5 11.25", LIMIT);

@@ -65,9 +65,12 @@ impl Pool<'_> {
     }
 }
 
-/// Container: one for each policy set, and one for instances without a policy set.
+/// Container: one for each policy set, and one for instances without a policy set; another one of each kind for
+/// instances whose events pass through a channel.
 pub(super) struct Container<'p> {
     pub(super) name: String,
+    /// Whether the events of the container's instances pass through the channel of the process.
+    pub(super) has_channel: bool,
     pub(super) set: Option<&'p PolicySet>,
     /// Index of the pool.
     pub(super) pool: Option<usize>,
@@ -155,20 +158,22 @@ impl<'p> Assembly<'p> {
         for &at in &process.instances {
             let instance = &input.plan.instance[at];
             let attachment = (input.resources).and_then(|it| it.attachment(&instance.name));
-            let is_carried = |it: &&Attachment| it.events.is_some_and(|it| it != Events::Direct);
+            let is_carried = |it: &&Attachment| it.events == Some(Events::Executable);
             if let Some(carried) = attachment.filter(is_carried) {
                 let what = format!(
-                    "the events of instance {:?} pass through a channel, which this command cannot generate",
+                    "a carrier of the executable shall carry the events of instance {:?}, but this command generates \
+                     the executable",
                     instance.name
                 );
-                let finding = Finding::error(carried.place, what)
-                    .cure("remove events, or run the plan with an executable");
-                findings.push(finding.within(Source::Rtcad));
+                let cure = "set events = \"channel\" for a channel of the process, or run the plan with an executable \
+                            that has a carrier (Implementations::events_by)";
+                findings.push(Finding::error(carried.place, what).cure(cure).within(Source::Rtcad));
             }
             let works = attachment.iter().flat_map(|attachment| &attachment.work);
             findings.extend(works.filter(|work| work.beyond == Some(Beyond::Refuse)).map(enforced));
             findings.extend(unknown_policies(instance, input.resources));
-            let container = assembly.container(instance, input.resources);
+            let has_channel = attachment.is_some_and(|it| it.events == Some(Events::Channel));
+            let container = assembly.container(instance, input.resources, has_channel);
             match assembly.part(instance, input, container) {
                 Ok(part) => assembly.instances.push(part),
                 Err(wrong) => findings.extend(wrong),
@@ -195,9 +200,16 @@ impl<'p> Assembly<'p> {
     }
 
     /// Returns the index of an instance's container; makes the container if missing.
-    fn container(&mut self, instance: &Instance, resources: Option<&'p ServerResources>) -> usize {
+    fn container(
+        &mut self,
+        instance: &Instance,
+        resources: Option<&'p ServerResources>,
+        has_channel: bool,
+    ) -> usize {
         let set = resources.and_then(|resources| set_of(instance, resources));
-        let is_it = |one: &Container<'_>| one.set.map(|set| &set.id) == set.map(|set| &set.id);
+        let is_it = |one: &Container<'_>| {
+            one.set.map(|set| &set.id) == set.map(|set| &set.id) && one.has_channel == has_channel
+        };
         if let Some(at) = self.containers.iter().position(is_it) {
             return at;
         }
@@ -216,8 +228,10 @@ impl<'p> Assembly<'p> {
                 self.pools.len() - 1
             })
         });
+        let name = set.map_or("ordinary".to_owned(), |set| format!("policies {}", set.id.0));
         self.containers.push(Container {
-            name: set.map_or("ordinary".to_owned(), |set| format!("policies {}", set.id.0)),
+            name: if has_channel { format!("channel, {name}") } else { name },
+            has_channel,
             set,
             pool,
             bands: bands(set, resources),

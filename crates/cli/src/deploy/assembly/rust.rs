@@ -70,6 +70,9 @@ pub(super) fn main(assembly: &Assembly<'_>) -> String {
     for (at, pool) in assembly.pools.iter().enumerate() {
         body.pool(at, pool);
     }
+    if assembly.containers.iter().any(|container| container.has_channel) {
+        body.channel();
+    }
     for (at, container) in assembly.containers.iter().enumerate() {
         body.container(at, container, assembly);
     }
@@ -120,7 +123,8 @@ struct Body {
 }
 
 /// Names from `oxorb::components` that not every assembly uses.
-const OF_COMPONENTS: [&str; 5] = ["Events", "LifeCycleError", "Navigation", "Phase", "Receptacles"];
+const OF_COMPONENTS: [&str; 6] =
+    ["EventLanes", "Events", "LifeCycleError", "Navigation", "Phase", "Receptacles"];
 
 /// Names from `oxorb::poa` that not every assembly uses.
 const OF_POA: [&str; 1] = ["RtPolicies"];
@@ -251,6 +255,13 @@ impl Body {
         self.line(1, "let pool = pool.default_priority(priority);");
     }
 
+    /// Makes the channel of the process, which the containers that pass events through it share.
+    fn channel(&mut self) {
+        self.uses(&["EventLanes"]);
+        self.text.push('\n');
+        self.line(1, "let channel = Arc::new(EventLanes::new(&orb));");
+    }
+
     fn container(&mut self, at: usize, container: &Container<'_>, assembly: &Assembly<'_>) {
         self.text.push('\n');
         let name = &container.name;
@@ -263,6 +274,9 @@ impl Body {
             );
         }
         self.line(1, format!("let container = Container::builder(orb.root_poa(), {name:?});"));
+        if container.has_channel {
+            self.line(1, "let container = container.events_by(channel.clone());");
+        }
         let model = container.set.and_then(|set| set.priority_model.as_ref());
         if model.is_some() || container.pool.is_some() || container.bands.is_some() {
             self.uses(&["RtPolicies"]);

@@ -32,14 +32,19 @@ pub(super) fn show_long_double(value: LongDouble) -> String {
     format!("{sign}0x{leading}.{fraction}p{exponent:+}")
 }
 
-/// Parses a decimal number, with the precision of a `double`, or a hexadecimal one, exactly.
+/// Parses a hexadecimal number or an integer of up to 113 bits, exactly, or a decimal number, with the precision of a
+/// `double`.
 pub(super) fn read_long_double(text: &str) -> Option<LongDouble> {
     let (sign, magnitude) = match text.strip_prefix('-') {
         Some(magnitude) => (1 << 127, magnitude),
         None => (0, text),
     };
     let Some(digits) = magnitude.strip_prefix("0x") else {
-        return read_double(text).map(LongDouble::from);
+        let integer = magnitude.parse().ok().filter(|_| magnitude.starts_with(digit));
+        return match integer.and_then(whole_long_double) {
+            Some(bits) => Some(LongDouble::from_bits(sign | bits)),
+            None => read_double(text).map(LongDouble::from),
+        };
     };
     let (mantissa, exponent) = digits.split_once('p')?;
     let exponent: i32 = exponent.parse().ok()?;
@@ -57,6 +62,19 @@ pub(super) fn read_long_double(text: &str) -> Option<LongDouble> {
         _ => return None,
     };
     Some(LongDouble::from_bits(sign | biased << 112 | fraction))
+}
+
+fn digit(character: char) -> bool {
+    character.is_ascii_digit()
+}
+
+/// Returns the bits of an integer; `None` if it has more than 113 bits.
+fn whole_long_double(integer: u128) -> Option<u128> {
+    let Some(leading) = integer.checked_ilog2() else {
+        return Some(0);
+    };
+    let fraction = integer.checked_shl(112_u32.checked_sub(leading)?)? & ((1 << 112) - 1);
+    Some(u128::from(16383 + leading) << 112 | fraction)
 }
 
 /// Parses a decimal number, or a name of a number that JSON cannot represent.
@@ -87,6 +105,16 @@ mod tests {
         }
         let third = 0x3ffd_5555_5555_5555_5555_5555_5555_5555;
         let largest = 0xfffe_ffff_ffff_ffff_ffff_ffff_ffff_ffff;
+        for (text, bits) in [
+            ("0", 0),
+            ("-0", 1 << 127),
+            ("9007199254740993", 0x4034_0000_0000_0000_0800_0000_0000_0000),
+            ("-3", 1 << 127 | 0x4000 << 112 | 1 << 111),
+        ] {
+            assert_eq!(read_long_double(text), Some(LongDouble::from_bits(bits)), "{text}");
+        }
+        let large = "1".repeat(40);
+        assert_eq!(read_long_double(&large), Some(LongDouble::from(large.parse::<f64>().unwrap())));
         for bits in [third, largest, 1, 1 << 127 | 3 << 60] {
             let value = LongDouble::from_bits(bits);
             let text = show_long_double(value);

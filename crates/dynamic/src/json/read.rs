@@ -136,6 +136,7 @@ fn read_simple(json: &Value, kind: TcKind, names: &mut Reader<'_>) -> Result<Dyn
         TcKind::Longdouble => {
             let value = match json {
                 Value::String(text) => read_long_double(text),
+                Value::Number(number) if !number.is_f64() => read_long_double(&number.to_string()),
                 other => Some(double(other)?.into()),
             };
             Dynamic::Longdouble(value.ok_or_else(|| JsonError::new("this is not a number"))?)

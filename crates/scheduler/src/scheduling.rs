@@ -19,7 +19,7 @@ enum State {}
 
 #[cfg(not(feature = "store"))]
 impl State {
-    fn save(&mut self, _: &mut Service) -> Result<(), String> {
+    fn save(&mut self, _: &mut Service) -> Result<(), Refusal> {
         match *self {}
     }
 }

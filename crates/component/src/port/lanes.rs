@@ -32,6 +32,32 @@ use super::carrier::{CarriedSource, Deliver, EventCarrier};
 /// **Real-time cost.** Publishing an event takes one lock for each consumer, which its lane holds for a short time and
 /// whose holder inherits priorities. It makes one system call for each sleeping consumer, and two to raise the
 /// publishing thread, if it must be raised. Connecting a consumer starts a thread.
+///
+/// ```
+/// use std::sync::{Arc, mpsc};
+/// use std::time::Duration;
+///
+/// use oxorb::{Any, Orb};
+/// use oxorb_component::{Container, EventCarrier, EventLanes};
+///
+/// let orb = Orb::builder().build()?;
+/// // Both containers use the channel for the sources of their components.
+/// let lanes = Arc::new(EventLanes::new(&orb));
+/// let cockpit = Container::builder(orb.root_poa(), "cockpit").events_by(lanes.clone()).create()?;
+/// let cabin = Container::builder(orb.root_poa(), "cabin").events_by(lanes.clone()).create()?;
+///
+/// // A container opens a path for each source, connects its consumers and pushes its events.
+/// let path = lanes.open("rate.pulse")?;
+/// let (sender, received) = mpsc::channel();
+/// let deliver = move |event: &Any| drop(sender.send(event.get::<u32>().ok().flatten()));
+/// let connection = path.connect(Box::new(deliver), None)?; // starts a thread, without a priority
+/// path.push(Any::new(20_u32))?;                            // returns when the event is queued
+/// assert_eq!(received.recv_timeout(Duration::from_secs(30))?, Some(20));
+///
+/// drop(connection); // ends the thread
+/// # orb.shutdown(true)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct EventLanes {
     orb: Orb,
     timers: Timers,

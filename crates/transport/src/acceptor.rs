@@ -45,29 +45,21 @@ pub trait Acceptor: Send + Sync {
 }
 
 /// Error of listening on an endpoint.
+#[derive(thiserror::Error)]
+#[error(
+    "cannot listen on {address} (endpoint {endpoint}): {error}{}",
+    .advice.map(|advice| format!("; {advice}")).unwrap_or_default()
+)]
 pub struct ListenError {
     /// Requested endpoint.
     pub endpoint: Box<Endpoint>,
     /// Address on which it failed, in the transport's own notation.
     pub address: String,
     /// Cause.
+    #[source]
     pub error: io::Error,
     /// Sentence of advice to the user; `None` if there is none.
     pub advice: Option<&'static str>,
-}
-
-impl fmt::Display for ListenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "cannot listen on {} (endpoint {}): {}",
-            self.address, self.endpoint, self.error
-        )?;
-        match self.advice {
-            Some(advice) => write!(f, "; {advice}"),
-            None => Ok(()),
-        }
-    }
 }
 
 impl fmt::Debug for ListenError {
@@ -76,8 +68,24 @@ impl fmt::Debug for ListenError {
     }
 }
 
-impl std::error::Error for ListenError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn errors_of_listening_name_the_endpoint_and_the_advice() {
+        let endpoint = Endpoint::new(crate::tcp::SCHEME, ":2809");
+        let error = |advice| ListenError {
+            endpoint: Box::new(endpoint.clone()),
+            address: "0.0.0.0:2809".to_owned(),
+            error: io::Error::other("in use"),
+            advice,
+        };
+        let text = "cannot listen on 0.0.0.0:2809 (endpoint tcp://:2809): in use";
+        assert_eq!(error(None).to_string(), text);
+        assert_eq!(error(Some("stop the other")).to_string(), format!("{text}; stop the other"));
+        assert_eq!(error(None).source().expect("a cause").to_string(), "in use");
     }
 }

@@ -10,6 +10,7 @@
 //! | beginnings of summaries in doc comments, phrases in pages | [`prose`] |
 //! | permitted references between parts of `core` | [`sides`] |
 //! | permitted places of unsafe code, and its prohibition elsewhere | [`safety`] |
+//! | Rust of pages: compiled, quoted, or marked with a reason | [`snippets`] |
 //! | contents and length of files | [`text`] |
 //!
 //! Each rule is a function from a file or the package list to findings; its tests show that it can fail.
@@ -23,6 +24,7 @@ mod manifest;
 mod prose;
 mod safety;
 mod sides;
+mod snippets;
 mod text;
 
 use std::fmt;
@@ -97,6 +99,7 @@ fn check(workspace: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(cycles::check(workspace, &files));
     findings.extend(prose::check(workspace, &files));
     findings.extend(homonyms::check(workspace, &files));
+    findings.extend(snippets::check(workspace, &files));
     for file in files {
         // Binary files, and files deleted but not yet committed, are subject to no rules.
         if let Ok(text) = std::fs::read_to_string(workspace.join(&file)) {

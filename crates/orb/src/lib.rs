@@ -230,6 +230,11 @@ struct SharedMemoryPage;
 #[doc = include_str!("../../../docs/scheduling.md")]
 struct SchedulingPage;
 
+/// The page about values of any type, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/dynany.md")]
+struct DynAnyPage;
+
 /// The page about running a server, whose example is a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/operation.md")]

@@ -70,3 +70,8 @@ fn attributes(interface: &str, operation: &str) -> Vec<KeyValue> {
         KeyValue::new("rpc.method", operation.to_owned()),
     ]
 }
+
+/// The page about interceptors, whose examples are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/interceptors.md")]
+struct InterceptorsPage;

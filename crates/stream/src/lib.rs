@@ -57,3 +57,8 @@ pub use pace::Pace;
 pub use queue::{Sent, TooLarge};
 pub use receiver::{Frame, FrameSink, Receiver, ReceiverOptions, ReceiverStatistics};
 pub use sender::{Feedback, Sender, SenderOptions, SenderStatistics, StartError};
+
+/// The page about streams, whose example is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/streams.md")]
+struct StreamsPage;

@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use oxorb_giop::{Message, MessageType, Request, caller_priority};
+use oxorb_giop::{Message, MessageType, Request, Response, caller_priority};
 use oxorb_object::{SystemException, Urgency};
 use oxorb_rt::Priority;
 
@@ -68,6 +68,7 @@ pub(super) fn assign(
         Assigned::Module(modules, due) => {
             modules.dispatch(orb, connection.detach(orb.options(), false), due);
         }
+        Assigned::Later => return SessionStep::Held,
     }
     SessionStep::Message
 }
@@ -84,6 +85,17 @@ enum Assigned<'o> {
     },
     /// Dispatching module of the run-time scheduler.
     Module(&'o DispatchingModules, Due),
+    /// None yet: as many requests of the connection as may run at one time are in other threads.
+    Later,
+}
+
+/// Lane of a request, if lanes share a port.
+enum OtherLane {
+    /// The thread that has read the request serves it.
+    Own,
+    Other(Arc<Lane>),
+    /// Another lane, once one of the connection's requests has ended.
+    Later,
 }
 
 /// Chooses the threads for a request; `None` for the thread that read it.
@@ -122,7 +134,11 @@ fn assigned<'o>(
         return Ok(Some(Assigned::Module(modules, due)));
     }
     let picked = match picked {
-        None => other_lane(orb, owner, &caller, &request, key)?,
+        None => match other_lane(orb, owner, &caller, &request, key)? {
+            OtherLane::Own => None,
+            OtherLane::Other(lane) => Some(lane),
+            OtherLane::Later => return Ok(Some(Assigned::Later)),
+        },
         picked => picked,
     };
     let is_picked = picked.is_some();
@@ -146,33 +162,41 @@ fn assigned<'o>(
 }
 
 /// Returns the lane that serves a request, if lanes share a port and the request has arrived over a connection of
-/// another lane or of the ORB's own threads. `None` for an object in no threadpool, and for a connection that this side
+/// another lane or of the ORB's own threads. `Own` for an object in no threadpool, and for a connection that this side
 /// opened: the thread that has read the request serves it.
 ///
+/// If as many requests of the connection as may run at one time are in other threads, a oneway waits at the head of its
+/// connection, because its client would not notice a refusal. One client thus does not fill the queue of a lane. A
+/// connection that carries calls of this side is read nevertheless, because their replies must not wait.
+///
 /// # Errors
-/// TRANSIENT: the threadpool was destroyed, or as many requests of the connection as may run at one time are in other
-/// threads. One client thus does not fill the queue of a lane.
+/// TRANSIENT: the threadpool was destroyed, or the limit is reached and the request does not wait.
 fn other_lane(
     orb: &Orb,
     owner: &ConnectionOwner,
     caller: &Caller<'_>,
     request: &Request<'_>,
     key: &[u8],
-) -> Result<Option<Arc<Lane>>, SystemException> {
+) -> Result<OtherLane, SystemException> {
     let options = orb.options();
     if !options.realtime.lanes_on_one_port || caller.common.pool.is_none() {
-        return Ok(None);
+        return Ok(OtherLane::Own);
     }
     let priority = caller_priority(&request.contexts);
     let priority = priority.and_then(|priority| Priority::new(priority).ok());
     let Some(name) = orb.lane_of(key, priority).filter(|name| owner.lane_name() != Some(*name))
     else {
-        return Ok(None);
+        return Ok(OtherLane::Own);
     };
-    if caller.common.status.kept() >= options.max_requests_per_connection {
-        return Err(raise::REQUESTS_BUFFERED);
+    let status = &caller.common.status;
+    if status.kept() >= options.max_requests_per_connection {
+        let waits = request.response == Response::None && status.calls().is_none();
+        return match waits {
+            true => Ok(OtherLane::Later),
+            false => Err(raise::REQUESTS_BUFFERED),
+        };
     }
-    orb.pools().named(name).map(Some).ok_or(raise::NO_SERVING_THREAD)
+    orb.pools().named(name).map(OtherLane::Other).ok_or(raise::NO_SERVING_THREAD)
 }
 
 /// Returns the lane that serves a request because the request is beyond its budget.
@@ -260,12 +284,7 @@ impl Connection {
         orb: &Orb,
         owner: &ConnectionOwner,
     ) -> Option<AssignedRequest> {
-        let most = orb.options().max_requests_per_connection;
-        if most <= 1 || self.common.status.kept() + 1 >= most {
-            return None;
-        }
-        // The thread that serves the connection passes its requests to their lanes.
-        if orb.options().realtime.lanes_on_one_port {
+        if !self.may_detach(orb) {
             return None;
         }
         let is_request = self.inbox.peek_frame().is_some_and(|frame| {
@@ -285,6 +304,39 @@ impl Connection {
         });
         let side = Arc::clone(orb.server());
         Some(AssignedRequest::new(side, connection.0?, Dropping::default()))
+    }
+
+    /// Takes the request that the inbox announces off its connection; `None` under the conditions of
+    /// [`next_detached`](Self::next_detached).
+    pub(super) fn detached_joined(
+        &mut self,
+        orb: &Orb,
+        owner: &ConnectionOwner,
+        dropping: Dropping,
+    ) -> Option<AssignedRequest> {
+        let may_detach = self.may_detach(orb)
+            && matches!(
+                self.inbox.frame().message(),
+                Ok(Message::Request(request))
+                    if request.target.object_key().is_ok() && !is_stream(&request.contexts)
+            );
+        if !may_detach {
+            return None;
+        }
+        let (connection, _) = serving(orb, owner, self, |context, connection| {
+            connection.see_to_announced(orb, context);
+            connection.detach(orb.options(), false)
+        });
+        Some(AssignedRequest::new(Arc::clone(orb.server()), connection, dropping))
+    }
+
+    /// Reports whether one more request may be taken off the connection before a thread is free for it.
+    fn may_detach(&self, orb: &Orb) -> bool {
+        let most = orb.options().max_requests_per_connection;
+        // At a shared port, the thread that serves the connection passes its requests to their lanes.
+        most > 1
+            && self.common.status.kept() + 1 < most
+            && !orb.options().realtime.lanes_on_one_port
     }
 }
 

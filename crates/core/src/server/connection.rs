@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_giop::{Header, Inbox, Message, Request, Response, Wire};
+use oxorb_giop::{Frame, Header, Inbox, Message, MessageType, Request, Response, Wire};
 use oxorb_object::{SystemException, Urgency, Version};
 use oxorb_transport::Link;
 
@@ -42,6 +42,8 @@ pub(crate) struct Connection {
     pub(super) silent: bool,
     /// Whether the lane's reactor reports input of the connection.
     pub(super) armed: bool,
+    /// Whether the inbox announces a message that is still to be served. Nothing is read meanwhile.
+    pub(super) held: bool,
     /// Whether this is one request taken off its connection, which reads nothing.
     detached: bool,
     /// Time of the next check of the time limits of this side's calls, in nanoseconds of the monotonic clock.
@@ -75,6 +77,16 @@ pub(super) enum Ahead {
     /// The connection must not be read for a while.
     Throttled,
     End,
+}
+
+/// Result of [`Connection::take_piece`].
+pub(super) enum Piece {
+    /// The inbox announces no message.
+    Taken,
+    /// The inbox announces a message that arrived in fragments.
+    Joined,
+    /// A violation, which each further thread that polls the inbox finds, too.
+    Invalid,
 }
 
 impl Connection {
@@ -133,6 +145,7 @@ impl Connection {
             intake: Intake::of(common.status.client.as_ref()),
             silent,
             armed: false,
+            held: false,
             detached: false,
             next_expiry: 0,
             over: ConnectionEnd::Here,
@@ -282,13 +295,60 @@ impl Connection {
             return (None, Dropping::default());
         }
         let frame = self.inbox.peek_frame();
-        match frame.as_ref().and_then(|frame| Request::parse(frame).ok()) {
-            None => (None, Dropping::default()),
-            Some(request) => (order.place(&request.contexts), Dropping::of(drops, &request)),
+        place(frame.as_ref(), order, drops)
+    }
+
+    /// Returns what [`next_place`](Self::next_place) returns, for the request that the inbox announces.
+    pub(super) fn joined_place(
+        &self,
+        order: QueueOrder,
+        drops: &DropRules,
+    ) -> (Option<Urgency>, Dropping) {
+        place(Some(&self.inbox.frame()), order, drops)
+    }
+
+    /// Handles the Reply or the fragment that [`read_ahead`](Self::read_ahead) found: passes a reply to its call, and
+    /// joins fragments.
+    ///
+    /// # Errors
+    /// [`ConnectionEnd::Malformed`] if the reply cannot be decoded.
+    pub(super) fn take_piece(&mut self) -> Result<Piece, ConnectionEnd> {
+        match self.inbox.poll() {
+            Ok(None) => Ok(Piece::Taken),
+            Ok(Some(header)) if header.kind == MessageType::REPLY => {
+                self.complete().map(|()| Piece::Taken)
+            }
+            Ok(Some(_)) => Ok(Piece::Joined),
+            Err(_) => Ok(Piece::Invalid),
+        }
+    }
+
+    /// Keeps the announced message for [`serve`](Self::serve), before which nothing is read.
+    #[cold]
+    pub(super) fn hold(&mut self, until: u64) {
+        self.held = true;
+        self.intake.throttled = true;
+        self.intake.paused_until = until;
+    }
+
+    /// Reports the loss of a oneway that was still to be served when its connection ended.
+    #[cold]
+    fn lose_held(&mut self, side: &ServerSide) {
+        self.held = false;
+        let is_oneway = matches!(
+            self.inbox.frame().message(),
+            Ok(Message::Request(request)) if request.response == Response::None
+        );
+        if is_oneway {
+            let why = || "its connection ended before a thread could take it".to_owned();
+            side.shared.note(Incident::OnewayDropped, || self.link.peer(), why);
         }
     }
 
     fn look_ahead(&mut self, side: &ServerSide) -> Result<Ahead, ConnectionEnd> {
+        if self.held {
+            return Ok(Ahead::Throttled);
+        }
         if let Some(header) = self.inbox.peek() {
             return Ok(Ahead::Message(header.ok()));
         }
@@ -313,9 +373,15 @@ impl Connection {
     /// Answers the request that [`read_ahead`](Self::read_ahead) found with an exception; returns false if the
     /// connection is no longer usable.
     pub(super) fn refuse_next(&mut self, shared: &Shared, exception: SystemException) -> bool {
+        matches!(self.inbox.poll(), Ok(Some(_))) && self.refuse_joined(shared, exception)
+    }
+
+    /// Answers the request that the inbox announces, for a thread that does not serve the connection, with an
+    /// exception; returns false if the connection is no longer usable.
+    pub(super) fn refuse_joined(&mut self, shared: &Shared, exception: SystemException) -> bool {
         let turn = self.common.status.turn().cloned();
         let _ours = turn.as_ref().map(|turn| turn.to_write());
-        matches!(self.inbox.poll(), Ok(Some(_))) && self.refuse(shared, exception)
+        self.refuse(shared, exception)
     }
 
     /// Answers the request or LocateRequest that the inbox announces with an exception; returns false if the connection
@@ -342,8 +408,11 @@ impl Connection {
     /// Reports whether a waiting connection has to be closed: it stalls within a message, has been idle for too long,
     /// or is not needed any more while the ORB ends. To be called periodically while it waits.
     pub(crate) fn is_overdue(&mut self, side: &ServerSide) -> bool {
-        let Connection { intake, link, common, inbox, .. } = self;
-        if intake.has_stalled(side, &**link, &common.status, inbox) {
+        let Connection { intake, link, common, inbox, held, .. } = self;
+        if *held {
+            // The client cannot send on.
+            intake.gets_on(&common.status);
+        } else if intake.has_stalled(side, &**link, &common.status, inbox) {
             return true;
         }
         if let Some(calls) = self.common.status.calls() {
@@ -453,10 +522,25 @@ impl Connection {
 
     /// Releases a thread's share of the connection; the last share closes it.
     pub(super) fn leave(mut self, side: &ServerSide) {
+        if self.held {
+            self.lose_held(side);
+        }
         if self.common.status.leave() {
             self.close(side);
             side.registry.remove(self.id);
         }
         self.give_back_buffers();
+    }
+}
+
+/// Returns the queue position of a request, and whether it may be dropped there.
+fn place(
+    frame: Option<&Frame<'_>>,
+    order: QueueOrder,
+    drops: &DropRules,
+) -> (Option<Urgency>, Dropping) {
+    match frame.and_then(|frame| Request::parse(frame).ok()) {
+        None => (None, Dropping::default()),
+        Some(request) => (order.place(&request.contexts), Dropping::of(drops, &request)),
     }
 }

@@ -198,9 +198,9 @@ impl Intake {
         }
     }
 
-    /// Records that no message is incomplete.
+    /// Records that no message is incomplete, or that an incomplete one is not read on.
     #[inline]
-    fn gets_on(&mut self, status: &Status) {
+    pub(super) fn gets_on(&mut self, status: &Status) {
         if self.pace.take().is_some() {
             status.stalls_since.store(0, Ordering::Relaxed);
         }

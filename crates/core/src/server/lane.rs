@@ -402,9 +402,9 @@ impl Lane {
 
     /// Takes up a connection that was put off.
     fn take_up(&self, side: &ServerSide, connection: Connection) {
-        // The reactor does not report octets that the link has already read. It reports an armed connection to another
-        // thread, so that connection stays parked.
-        match !connection.armed && connection.link.pending() {
+        // The reactor does not report octets that the link has already read, or a message that is held. It reports an
+        // armed connection to another thread, so that connection stays parked.
+        match !connection.armed && (connection.held || connection.link.pending()) {
             true => self.give(connection),
             false => self.park(side, connection),
         }

@@ -22,7 +22,7 @@ use oxorb_sys::poll::Token;
 use oxorb_sys::thread::ThreadPurpose;
 
 use super::assigned::LaneWork;
-use super::connection::{Ahead, Connection};
+use super::connection::{Ahead, Connection, Piece};
 use super::connection_owner::ConnectionOwner;
 use super::lane::Lane;
 use super::queue::Queue;
@@ -213,9 +213,31 @@ impl Lane {
         let owner = ConnectionOwner::Lane(Arc::clone(self));
         loop {
             match connection.read_ahead(orb.server()) {
+                Ahead::Message(Some(header)) if is_piece(&header, &connection) => {
+                    match connection.take_piece() {
+                        Ok(Piece::Taken) => {}
+                        Ok(Piece::Joined) => {
+                            match self.buffer_joined(orb, &owner, queue, connection) {
+                                Some(back) => connection = back,
+                                None => return,
+                            }
+                        }
+                        // The thread that serves the connection reports the violation.
+                        Ok(Piece::Invalid) => {
+                            queue.reserve_anyway(0);
+                            queue.push(LaneWork::Connection(connection), 0, None);
+                            return self.wake_somebody();
+                        }
+                        Err(over) => {
+                            connection.over = over;
+                            connection.ended(orb.is_closing());
+                            return self.end(orb.server(), connection);
+                        }
+                    }
+                }
                 Ahead::Message(header) => {
                     let status = &connection.common.status;
-                    let announced = header.is_some_and(|header| is_complete_upcall(&header));
+                    let announced = header.is_some_and(|header| is_upcall(header.kind));
                     let announced = announced.then(|| status.announces()).flatten();
                     if announced.is_some() && status.serves_no_more(orb.is_closing()) {
                         let (refused, _) =
@@ -229,7 +251,8 @@ impl Lane {
                         continue;
                     }
                     let octets = header.map_or(0, |header| header.total());
-                    let refusable = header.is_some_and(|header| is_request(&header));
+                    let refusable =
+                        header.is_some_and(|header| header.kind == MessageType::REQUEST);
                     if !refusable {
                         queue.reserve_anyway(octets);
                     }
@@ -263,14 +286,240 @@ impl Lane {
             }
         }
     }
+
+    /// Queues or refuses the message that the inbox announces, which had arrived in fragments. Returns the connection
+    /// if it is to be read on.
+    #[cold]
+    fn buffer_joined(
+        self: &Arc<Self>,
+        orb: &Orb,
+        owner: &ConnectionOwner,
+        queue: &Queue<LaneWork>,
+        mut connection: Connection,
+    ) -> Option<Connection> {
+        let header = connection.inbox.frame().header;
+        let status = &connection.common.status;
+        let announced = is_upcall(header.kind).then(|| status.announces()).flatten();
+        if announced.is_some() && status.serves_no_more(orb.is_closing()) {
+            let (usable, _) = serving(orb, owner, &mut connection, |_, connection| {
+                connection.turn_away(orb, owner)
+            });
+            return self.read_on(orb, connection, usable);
+        }
+        let octets = header.total();
+        let refusable = header.kind == MessageType::REQUEST;
+        if !refusable {
+            queue.reserve_anyway(octets);
+        } else if self.make_room(octets).is_err() {
+            let detail = || format!("a request of {octets} octets");
+            orb.shared().note(Incident::BufferFull, || connection.link.peer(), detail);
+            serving(orb, owner, &mut connection, |context, connection| {
+                connection.see_to_announced(orb, context);
+            });
+            let usable = connection.refuse_joined(orb.shared(), raise::REQUESTS_BUFFERED);
+            return self.read_on(orb, connection, usable);
+        }
+        let (urgency, dropping) = connection.joined_place(self.plan.order, &self.plan.drops);
+        if refusable && let Some(request) = connection.detached_joined(orb, owner, dropping) {
+            request.wait_in(queue, octets, urgency);
+            self.wake_somebody();
+            return Some(connection);
+        }
+        connection.held = true;
+        queue.push(LaneWork::Connection(connection), octets, urgency);
+        self.wake_somebody();
+        None
+    }
+
+    /// Returns a connection if it is still usable; otherwise ends it.
+    fn read_on(&self, orb: &Orb, connection: Connection, usable: bool) -> Option<Connection> {
+        if usable {
+            return Some(connection);
+        }
+        self.end(orb.server(), connection);
+        None
+    }
 }
 
-/// Reports whether a message is a request or LocateRequest that is complete.
-fn is_complete_upcall(header: &Header) -> bool {
-    is_upcall(header.kind) && !header.more_fragments
+/// Reports whether the reader itself handles a message: a fragment, which it joins with others, or a reply to a call of
+/// this side, for which a thread of the lane may be waiting. Behind them, requests keep their order and their urgency.
+fn is_piece(header: &Header, connection: &Connection) -> bool {
+    header.more_fragments
+        || header.kind == MessageType::FRAGMENT
+        || header.kind == MessageType::REPLY && connection.common.status.calls().is_some()
 }
 
-/// Reports whether a message can be refused, which is true of complete requests only.
-fn is_request(header: &Header) -> bool {
-    header.kind == MessageType::REQUEST && !header.more_fragments
+#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+mod tests {
+    use std::io::IoSlice;
+    use std::time::Instant;
+
+    use oxorb_giop::Inbox;
+    use oxorb_transport::Link;
+    use oxorb_transport::mem::{self, MemLink};
+
+    use super::super::assigned::PING;
+    use super::super::lane::Plan;
+    use super::super::reactor::Armed;
+    use super::super::reserve::Reserve;
+    use super::*;
+    use crate::Options;
+    use crate::conn::{Calls, ConnectionEnd};
+    use crate::threads::sync::atomic::AtomicUsize;
+
+    /// Reply to a request with id 2.
+    const REPLY: &[u8] = b"GIOP\x01\x02\0\x01\0\0\0\x0c\0\0\0\x02\0\0\0\0\0\0\0\0";
+
+    /// Calls that await replies, and count them.
+    #[derive(Default)]
+    struct CountedReplies(AtomicUsize);
+
+    impl Calls for CountedReplies {
+        fn complete(&self, _: &mut Inbox) -> Result<(), ConnectionEnd> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }
+
+        fn is_awaited(&self) -> bool {
+            true
+        }
+
+        fn retire(&self) -> bool {
+            false
+        }
+
+        fn expire(&self, _: Instant, _: Option<Duration>) {}
+
+        fn end(&self, _: ConnectionEnd) {}
+    }
+
+    /// [`PING`] in two fragments.
+    fn fragmented() -> Vec<u8> {
+        let (head, rest) = PING[12..].split_at(20);
+        let mut octets = b"GIOP\x01\x02\x02\0\0\0\0\x14".to_vec();
+        octets.extend_from_slice(head);
+        let length = u32::try_from(rest.len() + 4).unwrap();
+        octets.extend_from_slice(b"GIOP\x01\x02\0\x07");
+        octets.extend_from_slice(&length.to_be_bytes());
+        octets.extend_from_slice(&6_u32.to_be_bytes());
+        octets.extend_from_slice(rest);
+        octets
+    }
+
+    /// Lane that buffers, and a connection that has received these octets.
+    struct Buffering {
+        orb: Orb,
+        lane: Arc<Lane>,
+        id: u64,
+        replies: Arc<CountedReplies>,
+        client: MemLink,
+    }
+
+    impl Buffering {
+        /// Buffers what a connection with calls of this side has received. `end`: whether the ORB ends first.
+        fn of(options: Options, octets: &[u8], end: bool) -> Buffering {
+            let orb = Orb::new(options);
+            let plan = Plan { static_threads: 2, queue: Some((8, 1024)), ..Plan::default() };
+            let lane = Arc::new(Lane::new(plan, Reserve::default()).unwrap());
+            let (server, client) = mem::pair(4096);
+            let link: Arc<dyn Link> = Arc::new(server);
+            let admitted = orb.registry().admit(&link, orb.options()).ok().unwrap();
+            let id = admitted.id;
+            lane.reactor.add(&link, Token(id), Armed::Once).unwrap();
+            let mut connection = Connection::new(orb.options(), admitted, link, Some(1));
+            let replies = Arc::<CountedReplies>::default();
+            connection.common.status.use_both_ways(Arc::clone(&replies) as Arc<dyn Calls>);
+            client.write(&mut [IoSlice::new(octets)]).unwrap();
+            if end {
+                // Afterwards nothing is read from the link.
+                assert!(matches!(connection.read_ahead(orb.server()), Ahead::Message(Some(_))));
+                orb.shutdown(false).unwrap();
+            }
+            lane.buffer(&orb, lane.queue.as_ref().unwrap(), connection);
+            Buffering { orb, lane, id, replies, client }
+        }
+
+        fn next(&self) -> Option<LaneWork> {
+            self.lane.queue.as_ref().unwrap().pop()
+        }
+
+        /// Returns the id of the request that was answered.
+        fn answered(&self) -> u8 {
+            let mut octets = Vec::new();
+            self.client.read(&mut octets, 4096).unwrap();
+            assert_eq!(octets[7], 1, "{octets:?}");
+            octets[15].max(octets[12])
+        }
+
+        fn end(self) {
+            if let Some(connection) = self.lane.take(self.id) {
+                self.lane.end(self.orb.server(), connection);
+            }
+            self.orb.shutdown(true).unwrap();
+        }
+    }
+
+    /// The thread for which the reply is meant may be the only one that would take the connection out of the queue.
+    #[test]
+    fn replies_do_not_wait_for_a_thread_and_requests_behind_them_keep_their_places() {
+        let buffering = Buffering::of(Options::default(), &[REPLY, PING, REPLY].concat(), false);
+        assert_eq!(buffering.replies.0.load(Ordering::SeqCst), 2);
+        assert!(matches!(buffering.next(), Some(LaneWork::Request(_))));
+        assert!(buffering.next().is_none(), "the connection is read on");
+        buffering.end();
+    }
+
+    #[test]
+    fn a_fragmented_request_is_buffered_as_others_are() {
+        let buffering = Buffering::of(Options::default(), &[&fragmented(), PING].concat(), false);
+        for _ in 0..2 {
+            assert!(matches!(buffering.next(), Some(LaneWork::Request(_))));
+        }
+        assert!(buffering.next().is_none(), "the connection is read on");
+        buffering.end();
+    }
+
+    #[test]
+    fn a_fragmented_request_that_stays_on_its_connection_is_served_once() {
+        let options = Options { max_requests_per_connection: 1, ..Options::default() };
+        let buffering = Buffering::of(options, &fragmented(), false);
+        let Some(LaneWork::Connection(mut connection)) = buffering.next() else {
+            panic!("the requests of the connection run one after another");
+        };
+        assert!(matches!(connection.read_ahead(buffering.orb.server()), Ahead::Throttled));
+        let owner = ConnectionOwner::Lane(Arc::clone(&buffering.lane));
+        connection.serve(&buffering.orb, &owner, || false);
+        assert_eq!(buffering.answered(), 6);
+        assert!(!connection.held);
+        buffering.lane.end(buffering.orb.server(), connection);
+        buffering.end();
+    }
+
+    #[test]
+    fn a_oneway_that_is_not_served_before_its_connection_ends_is_counted() {
+        let mut oneway = fragmented();
+        oneway[16] = 0; // response_flags
+        let options = Options { max_requests_per_connection: 1, ..Options::default() };
+        let buffering = Buffering::of(options, &oneway, false);
+        let Some(LaneWork::Connection(connection)) = buffering.next() else {
+            panic!("the requests of the connection run one after another");
+        };
+        let lost = || buffering.orb.connection_statistics().count(Incident::OnewayDropped);
+        assert_eq!(lost(), 0);
+        buffering.lane.end(buffering.orb.server(), connection);
+        assert_eq!(lost(), 1);
+        buffering.end();
+    }
+
+    #[test]
+    fn requests_at_the_end_of_the_orb_are_refused_and_replies_are_read_on() {
+        for request in [PING.to_vec(), fragmented()] {
+            let octets = [&request[..], REPLY].concat();
+            let buffering = Buffering::of(Options::default(), &octets, true);
+            assert_eq!(buffering.answered(), 6);
+            assert!(buffering.next().is_none());
+            assert_eq!(buffering.replies.0.load(Ordering::SeqCst), 1);
+            buffering.end();
+        }
+    }
 }

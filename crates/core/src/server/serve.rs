@@ -34,6 +34,9 @@ const TURN: usize = 4;
 /// Time between two checks of a connection's own thread for a message that stalls.
 const TICK: Duration = Duration::from_secs(2);
 
+/// Time between two attempts to assign a oneway that waits until other requests of its connection have ended.
+const HELD: Duration = Duration::from_millis(1);
+
 /// Reason why [`Connection::serve`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServingEnd {
@@ -165,6 +168,11 @@ impl Connection {
         // True if the last read returned all available input.
         let mut drained = false;
         let mut gather = Gather::default();
+        if self.held
+            && let Some(end) = self.serve_held(context, orb, owner)?
+        {
+            return Ok(end);
+        }
         loop {
             let (mut waits, mut paused) = (true, false);
             self.expire_calls(orb.options());
@@ -207,6 +215,13 @@ impl Connection {
                             gather.served(context.assigns.get() || self.sink.answered());
                         }
                         SessionStep::Close => return Err(ConnectionEnd::Here),
+                        SessionStep::Held => {
+                            self.held = true;
+                            if let Some(end) = self.serve_held(context, orb, owner)? {
+                                return Ok(end);
+                            }
+                            gather.served(true);
+                        }
                         SessionStep::Reply => self.complete()?,
                         SessionStep::Over(kind) => return Err(ConnectionEnd::by(kind)),
                     }
@@ -242,6 +257,49 @@ impl Connection {
                     return Err(ended);
                 }
             }
+        }
+    }
+
+    /// Serves the message that [is held](Connection::held), as soon as it may be served. A connection of a lane leaves
+    /// its thread meanwhile: then this returns the reason.
+    ///
+    /// # Errors
+    /// The reason why the connection ends. The message is still held then if it was not served.
+    #[cold]
+    #[inline(never)]
+    fn serve_held(
+        &mut self,
+        context: &ServingContext,
+        orb: &Orb,
+        owner: &ConnectionOwner,
+    ) -> Result<Option<ServingEnd>, ConnectionEnd> {
+        loop {
+            let kind = self.inbox.frame().header.kind;
+            let status = &self.common.status;
+            let announced = is_upcall(kind).then(|| status.announces()).flatten();
+            self.held = false;
+            if announced.is_some() && status.serves_no_more(orb.is_closing()) {
+                return match self.turn_away(orb, owner) {
+                    true => Ok(None),
+                    false => Err(ConnectionEnd::Here),
+                };
+            }
+            match self.serve_message(context, orb, owner) {
+                SessionStep::Message => return Ok(None),
+                SessionStep::Close => return Err(ConnectionEnd::Here),
+                SessionStep::Reply => return self.complete().map(|()| None),
+                SessionStep::Over(kind) => return Err(ConnectionEnd::by(kind)),
+                SessionStep::Held => {}
+            }
+            self.hold(clock::monotonic_nanoseconds() + HELD.as_nanos() as u64);
+            if orb.is_closing() && orb.registry().is_unread(&self.common.status) {
+                return Err(ConnectionEnd::Here);
+            }
+            if matches!(owner, ConnectionOwner::Lane(_)) {
+                return Ok(Some(ServingEnd::Throttled));
+            }
+            thread::sleep(HELD);
+            self.intake.resume();
         }
     }
 

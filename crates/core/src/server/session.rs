@@ -41,6 +41,8 @@ pub(crate) struct Caller<'c> {
 pub(crate) enum SessionStep {
     Message,
     Close,
+    /// The inbox still announces the message, because no thread may serve it yet.
+    Held,
     /// A reply to a call of this side.
     Reply,
     /// The peer ends the connection with a message of this type.

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use oxorb::__gen::Op;
 use oxorb::incident::Incident;
 use oxorb::poa::{IdAssignment, Lifespan, ObjectId, Policies, RtPolicies};
 use oxorb::rt::{PriorityModel, Serving, Steering, Threadpool, ThreadpoolError, ThreadpoolId};
@@ -24,6 +25,8 @@ use crate::common::worker::*;
 use crate::common::{self, ARCHITECTURES, LONG, assert_raised, elsewhere, until};
 
 mod peers;
+
+static TELL: Op = Op::oneway("where");
 
 /// Pause before a call that was refused is repeated.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -393,6 +396,67 @@ fn connections_of_a_lane_do_not_wait_until_its_queue_is_empty() {
     let served = worker.served.lock().unwrap().clone();
     assert!(served.contains(&Some(1)), "{served:?}");
     assert_eq!((served.len(), served.last()), (5, Some(&None)), "{served:?}");
+    end(&client, &server);
+}
+
+/// Returns a server whose connections may have one request in other lanes.
+fn one_request_elsewhere() -> Orb {
+    let server = common::transport::listening().lanes_on_one_port(true);
+    server.setting("MaxRequestsPerConnection", "1").build().unwrap()
+}
+
+/// The client of a oneway would not notice a refusal.
+#[test]
+fn oneways_for_another_lane_wait_for_the_requests_of_their_connection() {
+    common::only_over!(PORTS, "only ports of TCP and TLS are shared");
+    let _guard = watchdog(LONG);
+    let (server, client) = (one_request_elsewhere(), client());
+    let pool = three_lanes(&server);
+    let low = Arc::new(Worker::default());
+    let low_key = common::object_key(&activate(&lane_poa(&server, pool, 10), &client, &low));
+    let urgent = declared(&server, &client, pool, 30);
+    // The connection of a lane, and one of the ORB's own threads.
+    let own = activate(server.root_poa(), &client, &Arc::new(Worker::default()));
+    for (first, served) in [(urgent, 3), (own, 6)] {
+        low.close();
+        let key = common::object_key(&first);
+        let mut stream = Peer::connect(&common::address(&first));
+        let before = served_by(&exchange(&mut stream, &key, &[]));
+        stream.write_all(&request(1, &WAIT, &low_key, &[])).unwrap();
+        low.until_waiting(1);
+        for id in [3, 5, 7] {
+            stream.write_all(&request(id, &TELL, &low_key, &[])).unwrap();
+        }
+        stream.write_all(&request(9, &WHERE, &key, &[])).unwrap();
+        low.open();
+        stream.message();
+        assert_eq!(served_by(&stream.message()), before, "the request behind the oneways");
+        until("the oneways are served", || low.served.lock().unwrap().len() == served);
+    }
+    let statistics = server.connection_statistics();
+    assert_eq!(statistics.count(Incident::BufferFull), 0);
+    assert_eq!(statistics.count(Incident::OnewayDropped), 0);
+    end(&client, &server);
+}
+
+#[test]
+fn requests_with_answers_beyond_the_limit_of_their_connection_are_refused() {
+    common::only_over!(PORTS, "only ports of TCP and TLS are shared");
+    let _guard = watchdog(LONG);
+    let (server, client) = (one_request_elsewhere(), client());
+    let pool = three_lanes(&server);
+    let low = Arc::new(Worker::default());
+    let low_key = common::object_key(&activate(&lane_poa(&server, pool, 10), &client, &low));
+    let urgent = declared(&server, &client, pool, 30);
+    let mut stream = Peer::connect(&common::address(&urgent));
+    exchange(&mut stream, &common::object_key(&urgent), &[]);
+    stream.write_all(&request(1, &WAIT, &low_key, &[])).unwrap();
+    low.until_waiting(1);
+    stream.write_all(&request(3, &WHERE, &low_key, &[])).unwrap();
+    let refused = peer::frame(&stream.message()).request_id();
+    assert_eq!((refused, server.connection_statistics().count(Incident::BufferFull)), (3, 1));
+    low.open();
+    assert_eq!(peer::frame(&stream.message()).request_id(), 1);
     end(&client, &server);
 }
 

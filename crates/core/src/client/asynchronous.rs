@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -25,7 +26,7 @@ use super::{Args, RawReply, Reply, Timing, intercepted, local, wait_until};
 use crate::Ref;
 use crate::conn::Mailbox;
 use crate::error::raise;
-use crate::interceptor::{ClientFlow, Interrupt};
+use crate::interceptor::{ClientFlow, Interrupt, Received};
 use crate::policy::{Effective, RebindMode, Resolved, time};
 use crate::reference::{Operation, OperationError};
 use crate::threads::clock;
@@ -38,7 +39,8 @@ const RESENDS: u32 = 3;
 /// Answer of an asynchronous call, as a future for any executor, or for none: [`wait`](AsyncReply::wait) blocks.
 ///
 /// The request has been sent when this future is returned. Dropping the future abandons the call and notifies the
-/// server (CancelRequest); the server decides whether the operation still runs.
+/// server (CancelRequest); the server decides whether the operation still runs. Client interceptors see the answer if it
+/// has arrived; otherwise their `receive_other` runs, in the thread that drops the future.
 #[must_use = "the answer, and any exception, is in here"]
 pub struct AsyncReply<R, E> {
     sent: InFlight,
@@ -55,7 +57,8 @@ pub(crate) enum Reading<R> {
 
 /// Request that was sent, and its answer once it has arrived; for callers that read the answer themselves.
 ///
-/// Dropping this abandons the call and notifies the server.
+/// Dropping this abandons the call and notifies the server. Client interceptors see the answer if it has arrived;
+/// otherwise their `receive_other` runs, in the thread that drops this.
 #[must_use = "the answer, and any exception, is in here"]
 pub struct InFlight {
     reference: Ref,
@@ -440,7 +443,7 @@ impl InFlight {
             (Err(lost), _) => *lost == raise::CONNECTION_CLOSED,
             _ => false,
         };
-        let meaning = reply.and_then(|reply| self.meaning(reply));
+        let meaning = reply.and_then(|reply| self.meaning(self.flow.as_deref(), reply));
         if let Some(flow) = &mut self.flow {
             match intercepted::answered(flow, &meaning) {
                 Ok(()) => {}
@@ -477,9 +480,53 @@ impl InFlight {
         }
     }
 
+    /// Takes the answer that has arrived, if the caller has not seen it.
+    #[cold]
+    fn arrived(&mut self) -> Option<Result<Reply, SystemException>> {
+        let mut nobody = Context::from_waker(Waker::noop());
+        let answer = match mem::replace(&mut self.state, CallState::Settled(None)) {
+            CallState::Arrived(reply) => return Some(reply),
+            CallState::Sent => self.poll_slot(&nobody),
+            CallState::Kept(mailbox) => {
+                let orb = self.reference.orb();
+                let answer = mailbox.poll(&mut nobody).map(|message| local::answered(orb, message));
+                self.state = CallState::Kept(mailbox);
+                answer
+            }
+            state => {
+                self.state = state;
+                return None;
+            }
+        };
+        match answer {
+            Poll::Ready(reply) => Some(reply),
+            Poll::Pending => None,
+        }
+    }
+
+    /// Runs the ending points of a call that its caller has abandoned. Nothing follows from their outcome. If a panic of
+    /// the arguments ends the call, the flow itself ends them.
+    #[cold]
+    fn end_flow(&self, mut flow: Box<ClientFlow>, arrived: Option<Result<Reply, SystemException>>) {
+        let is_sent = self.sent.is_some() || matches!(self.state, CallState::Kept(_));
+        // The drop may be part of another panic.
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| match arrived {
+            None if is_sent => flow.end(&Received::Sent),
+            None => Ok(()),
+            Some(reply) => {
+                let meaning = reply.and_then(|reply| self.meaning(Some(&*flow), reply));
+                intercepted::answered(&mut flow, &meaning)
+            }
+        }));
+    }
+
     /// Returns the meaning of a reply, and notes its service contexts for interceptors.
-    fn meaning(&self, reply: Reply) -> Result<ReplyMeaning, SystemException> {
-        if let Some(flow) = &self.flow {
+    fn meaning(
+        &self,
+        flow: Option<&ClientFlow>,
+        reply: Reply,
+    ) -> Result<ReplyMeaning, SystemException> {
+        if let Some(flow) = flow {
             reply.with_contexts(|contexts| flow.note(contexts));
         }
         let target = self.sent.as_ref().map(|(_, target)| target.addressee());
@@ -540,6 +587,8 @@ impl Drop for InFlight {
                 _ => metered.abandoned(&self.reference),
             }
         }
+        let open = self.flow.take_if(|flow| flow.is_open());
+        let arrived = open.as_ref().and_then(|_| self.arrived());
         if let CallState::Kept(mailbox) = &self.state {
             mailbox.close();
         }
@@ -548,6 +597,9 @@ impl Drop for InFlight {
         {
             let peer = target.route.profiles[target.profile].remote();
             target.over.cancel(slot, peer.options());
+        }
+        if let Some(flow) = open {
+            self.end_flow(flow, arrived);
         }
     }
 }

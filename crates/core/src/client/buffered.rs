@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use oxorb_giop::{ReplyStatus, Response};
-use oxorb_object::SystemException;
+use oxorb_object::{ServiceContext, SystemException};
 
 use super::draft::{Addressee, Conditions, Draft};
 use super::exchange::exchange;
@@ -72,21 +72,23 @@ fn buffer<'a>(
     let mut flow = ClientFlow::of(reference, op);
     match intercepted::begin(flow.as_deref_mut()) {
         Ok(()) => {}
-        Err(Interrupt::Raise(exception)) => return Err(exception),
-        Err(Interrupt::Forward(to)) => {
-            reference.forward_to(to.ior().clone(), false)?;
-            return Err(raise::FORWARDED);
+        Err(Interrupt::Raise(exception)) => {
+            return match intercepted::unsent(flow.as_deref_mut(), exception) {
+                Interrupt::Raise(exception) => Err(exception),
+                Interrupt::Forward(to) => forwarded(reference, &to),
+            };
         }
+        Err(Interrupt::Forward(to)) => return forwarded(reference, &to),
     }
     let peer = profile.remote();
     let level = Level::of(selection.as_ref());
     let announced =
         selection.map_or(AnnouncedPriority::default(), |selection| selection.announced(&route));
     let announced = announced.or_inherited(policies);
-    let scheduling = SchedulingContext::of(reference, op)?;
+    let scheduling = SchedulingContext::of(reference, op);
     let to = Addressee::of(&route, index);
     let conditions = Conditions { policies, announced, timing: &timing };
-    let added = scheduling.with_added(flow.as_deref(), |added| {
+    let add = |added: &[ServiceContext<'_>]| {
         let mut room = None;
         let draft = Draft::to(to, op, &conditions, added, &mut room)?;
         // The message is encoded only once, so the alternative servers must accept the same octets.
@@ -97,8 +99,9 @@ fn buffer<'a>(
             .map(RouteProfile::remote)
             .filter(|other| !Arc::ptr_eq(other, peer));
         let buffer = OnewayBuffer::of(peer, level);
-        Ok::<_, SystemException>(buffer.add(peer, level, others, &draft, args, policies))
-    })?;
+        buffer.add(peer, level, others, &draft, args, policies)
+    };
+    let added = scheduling.and_then(|scheduling| scheduling.with_added(flow.as_deref(), add));
     if let Some(flow) = &mut flow {
         let end = match &added {
             Ok(()) => Received::Sent,
@@ -111,6 +114,12 @@ fn buffer<'a>(
         }
     }
     added
+}
+
+/// Records that an interceptor has forwarded a oneway; the caller has to repeat it.
+fn forwarded(reference: &Ref, to: &Ref) -> Result<(), SystemException> {
+    reference.forward_to(to.ior().clone(), false)?;
+    Err(raise::FORWARDED)
 }
 
 /// Sends all oneways that are buffered for the object's server.

@@ -16,7 +16,8 @@ use crate::Ref;
 /// (`ClientRequestInterceptor`).
 ///
 /// All points run in the calling thread; those after the reply of an asynchronous call run in the thread that receives
-/// the reply. A request that is sent again to another target, such as after LOCATION_FORWARD, passes the interceptors
+/// the reply or drops the call. Each interceptor whose starting point has succeeded sees exactly one ending point, also
+/// if the arguments or another interceptor panic: then an UNKNOWN exception. A request that is sent again to another target, such as after LOCATION_FORWARD, passes the interceptors
 /// again.
 ///
 /// ```
@@ -72,11 +73,12 @@ pub trait ClientInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Called when there is neither result nor exception: a oneway request was sent, or the request
-    /// is forwarded.
+    /// Called when there is neither result nor exception: a oneway request was sent, the request is forwarded, or the
+    /// caller has dropped an asynchronous call before its answer arrived.
     ///
     /// # Errors
-    /// The call raises this exception, or its request is forwarded to the given object.
+    /// The call raises this exception, or its request is forwarded to the given object. Nothing follows if the call was
+    /// dropped.
     fn receive_other(&self, reply: &mut ClientReply<'_>) -> Result<(), Interrupt> {
         let _ = reply;
         Ok(())
@@ -120,7 +122,7 @@ pub enum Received<'r> {
     SystemException(SystemException),
     /// The request is forwarded to another object.
     Forward(Ref),
-    /// The request was sent, and no answer is expected.
+    /// The request was sent, and no answer is expected: a oneway, or an asynchronous call that its caller has dropped.
     Sent,
 }
 

@@ -1,6 +1,7 @@
 //! Flow of a request through the interceptors of a client.
 
 use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,6 +14,7 @@ use super::current::SlotValues;
 use super::notes::Notes;
 use super::{Interceptors, Interrupt, replacing};
 use crate::Ref;
+use crate::error::raise;
 use crate::reference::Operation;
 
 /// State of a request in the client interceptors; exists only if the ORB has any.
@@ -126,6 +128,12 @@ impl ClientFlow {
         changed
     }
 
+    /// Reports whether interceptors have completed their starting point, and not run an ending point.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.passed > 0
+    }
+
     fn request(&mut self) -> ClientRequest<'_> {
         ClientRequest {
             id: self.id,
@@ -151,6 +159,17 @@ impl ClientFlow {
             },
             received,
             reply_contexts: self.reply_contexts.get_mut(),
+        }
+    }
+}
+
+impl Drop for ClientFlow {
+    /// Runs the ending points that a panic has left out: each request whose beginning an interceptor has seen also ends
+    /// for it.
+    fn drop(&mut self) {
+        let unknown = Received::SystemException(raise::SERVANT_PANICKED);
+        while self.is_open() {
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| self.end(&unknown)));
         }
     }
 }

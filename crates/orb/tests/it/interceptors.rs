@@ -247,6 +247,94 @@ fn asynchronous_calls_pass_the_same_points() {
     assert_eq!(log.take(), ["a receive_reply plain"]);
 }
 
+#[test]
+fn a_dropped_asynchronous_call_passes_one_ending_point() {
+    let log = Log::default();
+    let server = common::transport::listening().build().unwrap();
+    let pinger = Arc::new(Pinger::default());
+    let object = server.root_poa().activate_servant(pinger.clone()).unwrap();
+    let client = watched_client([Watcher::new("a", &log), Watcher::new("b", &log)]);
+    let object = elsewhere(&client, &object);
+    let mut answered = ping_async(&object, 1);
+    common::until("the answer arrives", || answered.is_ready());
+    log.take();
+    drop(answered);
+    assert!(log.take().is_empty(), "the points have run when the answer was found");
+    let closed = pinger.gate.lock().unwrap();
+    let waiting =
+        || object.reference().invoke_async::<(), SystemException>(&WAIT, |_| Ok(()), |_| Ok(()));
+    drop(waiting());
+    let expected = [
+        "a send_request wait",
+        "b send_request wait",
+        "b receive_other sent",
+        "a receive_other sent",
+    ];
+    assert_eq!(log.take(), expected);
+    // A future that was polled, and one whose caller panics.
+    let mut polled = waiting();
+    assert!(!polled.is_ready());
+    drop(polled);
+    assert_eq!(log.take(), expected);
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _pending = waiting();
+        panic!("as the test wants it");
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(log.take(), expected);
+    drop(closed);
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn an_answer_that_its_caller_has_not_looked_at_is_seen_when_the_call_is_dropped() {
+    let log = Log::default();
+    let (server, object) = watched_server([]);
+    let client = watched_client([Watcher::new("a", &log)]);
+    let far = elsewhere(&client, &object);
+    let unseen = ping_async(&far, 1);
+    // A later call over the same connection is answered after the first one.
+    assert_eq!(ping_later(&far), Ok(2));
+    log.take();
+    drop(unseen);
+    assert_eq!(log.take(), ["a receive_reply plain"]);
+    // Within the process, the answer is there when the call returns.
+    let watched = Watcher::new("l", &log);
+    let local = common::transport::listening().client_interceptor(watched).build().unwrap();
+    let near = local.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
+    drop(ping_async(&ObjectRef::from_ref(near), 1));
+    assert_eq!(log.take(), ["l send_request ping", "l receive_reply plain"]);
+    server.shutdown(true).unwrap();
+    local.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_call_whose_arguments_panic_passes_an_ending_point() {
+    let log = Log::default();
+    let (_server, object) = watched_server([]);
+    let client = watched_client([Watcher::new("a", &log)]);
+    let object = elsewhere(&client, &object);
+    let quietly = |call: &dyn Fn()| {
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call));
+        assert!(panicked.is_err());
+        log.take()
+    };
+    let reference = object.reference();
+    let args = |_: &mut oxorb_cdr::Encoder<'_>| -> oxorb_cdr::Result<()> {
+        panic!("as the test wants it")
+    };
+    let expected = ["a send_request ping", "a receive_exception Unknown"];
+    let synchronous = || {
+        let _ = reference.invoke::<i64, SystemException>(&PING, args, |d| d.longlong());
+    };
+    assert_eq!(quietly(&synchronous), expected);
+    let asynchronous =
+        || drop(reference.invoke_async::<i64, SystemException>(&PING, args, |d| d.longlong()));
+    assert_eq!(quietly(&asynchronous), expected);
+    assert_eq!(ping(&object, 1), Ok(2));
+}
+
 fn ping_later(object: &ObjectRef) -> Result<i64, SystemException> {
     ping_async(object, 1).wait()
 }

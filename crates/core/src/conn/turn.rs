@@ -1,8 +1,8 @@
 //! Coordination of several threads of a connection: the right to write, and cancelled requests.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
@@ -11,15 +11,31 @@ use crate::threads::sync::{
     atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
+/// Number of writes that may overtake a thread which waits to write for a limited time.
+const OVERTAKING: u32 = 4;
+
+/// Longest time for which other threads leave the right to write to a thread that was overtaken too often. It may not
+/// run, because a more urgent thread has its processor; then it may be overtaken again.
+const GIVEN: Duration = match cfg!(test) {
+    true => Duration::from_secs(60),
+    false => Duration::from_millis(1),
+};
+
 /// State shared by the threads of a connection; created when a second thread begins to use it.
+///
+/// Threads take the right to write in any order, most of them by a lock of the system. One that waits for a limited time
+/// cannot: it tries again after each write. Therefore the writes that overtake it are counted, and after a few of them
+/// the other threads leave the right to it.
 #[derive(Default)]
 pub(crate) struct Turn {
     write: Mutex<()>,
     /// Number of threads that wait to write, for a limited time.
     waiting: AtomicUsize,
-    /// Lock of the threads that wait for a limited time. It is held only for moments.
-    queue: Mutex<()>,
-    /// Signals these threads that the right to write is free.
+    /// Whether the first of these threads was overtaken too often. Set under the lock of the queue.
+    owed: AtomicBool,
+    /// Threads that wait for a limited time. The lock is held only for moments.
+    queue: Mutex<TurnQueue>,
+    /// Signals these threads that the right to write is free, and others that it is no longer owed.
     freed: Condvar,
     /// Requests of threads that no longer read the connection themselves, and requests for which calls are made that
     /// end with them; by id.
@@ -28,6 +44,16 @@ pub(crate) struct Turn {
     ended: AtomicBool,
     /// Whether the peer has left, so that calls made for its requests are useless.
     left: AtomicBool,
+}
+
+#[derive(Default)]
+struct TurnQueue {
+    /// Number of the last thread.
+    last: u64,
+    /// Numbers of the threads, in the order of their arrival.
+    waiting: VecDeque<u64>,
+    /// Number of writes since one of these threads wrote, or the first of them came.
+    overtaking: u32,
 }
 
 #[derive(Default)]
@@ -63,12 +89,24 @@ pub(crate) struct WriteTurn<'t> {
 
 impl Turn {
     /// Waits for the right to write. The time limit of the link's writes bounds each write of the other threads.
+    #[inline]
     pub(crate) fn to_write(&self) -> WriteTurn<'_> {
+        if self.owed.load(Ordering::Relaxed) {
+            self.give_way();
+        }
         self.writing(self.write.lock())
     }
 
-    /// Takes the right to write, unless a thread is writing.
+    /// Takes the right to write, unless a thread is writing or another one is to write next.
+    #[inline]
     pub(crate) fn to_write_now(&self) -> Option<WriteTurn<'_>> {
+        match self.owed.load(Ordering::Relaxed) {
+            true => None,
+            false => self.try_to_write(),
+        }
+    }
+
+    fn try_to_write(&self) -> Option<WriteTurn<'_>> {
         self.write.try_lock().map(|lock| self.writing(lock))
     }
 
@@ -81,10 +119,15 @@ impl Turn {
     #[cold]
     fn wait_to_write(&self, until: Instant) -> Option<WriteTurn<'_>> {
         let mut queue = self.queue.lock();
+        queue.last += 1;
+        let own = queue.last;
+        queue.waiting.push_back(own);
         self.waiting.fetch_add(1, Ordering::AcqRel);
         let ours = loop {
             // A thread that stops writing after this attempt finds this one counted, and signals.
-            if let Some(ours) = self.to_write_now() {
+            let may_write =
+                !self.owed.load(Ordering::Relaxed) || queue.waiting.front() == Some(&own);
+            if may_write && let Some(ours) = self.try_to_write() {
                 break Some(ours);
             }
             let left = until.saturating_duration_since(clock::now());
@@ -94,6 +137,11 @@ impl Turn {
             queue = self.freed.wait_timeout(queue, left).0;
         };
         self.waiting.fetch_sub(1, Ordering::AcqRel);
+        let was_first = queue.waiting.front() == Some(&own);
+        queue.waiting.retain(|number| *number != own);
+        if ours.is_some() || was_first {
+            self.owe_nothing(&mut queue);
+        }
         ours
     }
 
@@ -101,12 +149,42 @@ impl Turn {
         WriteTurn { turn: self, lock: Some(lock) }
     }
 
-    /// Wakes the threads that wait for a limited time.
+    /// Wakes the threads that wait for a limited time, after a write that has overtaken them.
     #[cold]
     fn signal_free(&self) {
         // A thread that has just failed to take the right holds this lock until it waits.
-        drop(self.queue.lock());
+        let mut queue = self.queue.lock();
+        if !queue.waiting.is_empty() {
+            queue.overtaking += 1;
+            if queue.overtaking > OVERTAKING {
+                self.owed.store(true, Ordering::Relaxed);
+            }
+        }
+        drop(queue);
         self.freed.notify_all();
+    }
+
+    /// Waits until a thread that was overtaken too often has the right to write, for a short time.
+    #[cold]
+    fn give_way(&self) {
+        let until = clock::after(GIVEN);
+        let mut queue = self.queue.lock();
+        while self.owed.load(Ordering::Relaxed) {
+            let left = until.saturating_duration_since(clock::now());
+            if left.is_zero() {
+                self.owe_nothing(&mut queue);
+            } else {
+                queue = self.freed.wait_timeout(queue, left).0;
+            }
+        }
+    }
+
+    /// Begins to count overtaking writes anew.
+    fn owe_nothing(&self, queue: &mut TurnQueue) {
+        queue.overtaking = 0;
+        if self.owed.swap(false, Ordering::Relaxed) {
+            self.freed.notify_all();
+        }
     }
 
     /// Registers a request that runs while another thread reads the connection.
@@ -199,7 +277,6 @@ impl Drop for CancelWatch {
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
 mod tests {
     use std::thread;
-    use std::time::Duration;
 
     use super::*;
 
@@ -251,6 +328,50 @@ mod tests {
         });
     }
 
+    /// A thread that writes again and again would otherwise win each race against a thread that has to wake up first.
+    #[test]
+    fn a_thread_that_waits_to_write_is_overtaken_a_few_times_at_most() {
+        let turn = Turn::default();
+        let later = clock::now() + Duration::from_secs(3600);
+        let has_written = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let mut ours = turn.to_write();
+            scope.spawn(|| {
+                let theirs = turn.to_write_until(later);
+                has_written.store(true, Ordering::SeqCst);
+                drop(theirs);
+            });
+            while turn.waiting.load(Ordering::SeqCst) < 1 {
+                thread::yield_now();
+            }
+            for _ in 0..=OVERTAKING {
+                drop(ours);
+                ours = turn.to_write();
+            }
+            drop(ours);
+            assert!(turn.to_write_now().is_none() || has_written.load(Ordering::SeqCst));
+            drop(turn.to_write());
+            assert!(has_written.load(Ordering::SeqCst));
+        });
+        assert!(turn.to_write_now().is_some(), "nobody waits");
+        assert_eq!(turn.queue.lock().overtaking, 0);
+    }
+
+    #[test]
+    fn a_thread_whose_time_is_over_is_not_waited_for() {
+        let turn = Turn::default();
+        let writing = turn.to_write();
+        turn.queue.lock().overtaking = OVERTAKING;
+        thread::scope(|scope| {
+            let late = scope
+                .spawn(|| turn.to_write_until(clock::now() + Duration::from_millis(5)).is_none());
+            assert!(late.join().unwrap());
+        });
+        drop(writing);
+        assert!(turn.to_write_now().is_some());
+        assert!(turn.queue.lock().waiting.is_empty());
+    }
+
     #[test]
     fn a_call_ends_with_its_request_only() {
         let turn = Arc::<Turn>::default();
@@ -293,5 +414,82 @@ mod tests {
         turn.end(true);
         assert_eq!(cancelled(&ended), 0);
         assert!(turn.running.lock().is_empty());
+    }
+}
+
+#[cfg(all(test, feature = "model"))]
+mod model {
+    use shuttle::thread;
+
+    use super::*;
+    use crate::sim::model::explore;
+
+    /// Checks that no two threads write at once, that each writes in the end, and that a thread that waits for a limited
+    /// time is overtaken a few times at most.
+    #[test]
+    fn everybody_writes_and_is_overtaken_a_few_times_at_most() {
+        explore(|| {
+            let turn = Arc::<Turn>::default();
+            let writing = Arc::<AtomicBool>::default();
+            // Writes of the busy thread while the other one waits.
+            let overtaking = Arc::<AtomicUsize>::default();
+            let write = |writing: &AtomicBool| {
+                assert!(!writing.swap(true, Ordering::SeqCst));
+                thread::yield_now();
+                writing.store(false, Ordering::SeqCst);
+            };
+            let busy = {
+                let (turn, writing) = (Arc::clone(&turn), Arc::clone(&writing));
+                let overtaking = Arc::clone(&overtaking);
+                thread::spawn(move || {
+                    for _ in 0..3 * OVERTAKING {
+                        let _ours = turn.to_write();
+                        if turn.waiting.load(Ordering::SeqCst) > 0 {
+                            overtaking.fetch_add(1, Ordering::SeqCst);
+                        }
+                        write(&writing);
+                    }
+                })
+            };
+            let later = clock::now() + Duration::from_secs(3600);
+            for _ in 0..2 {
+                overtaking.store(0, Ordering::SeqCst);
+                let ours = turn.to_write_until(later);
+                assert!(ours.is_some());
+                // One write may have been under way, and one thread may have asked for the right before it was owed.
+                let overtaking = overtaking.load(Ordering::SeqCst);
+                assert!(overtaking <= OVERTAKING as usize + 2, "{overtaking}");
+                write(&writing);
+            }
+            busy.join().unwrap();
+            assert!(turn.to_write_now().is_some(), "nothing is owed");
+            assert_eq!(turn.waiting.load(Ordering::SeqCst), 0);
+        });
+    }
+
+    /// Checks that threads that wait for a limited time write one after another, whichever of them is owed the right.
+    #[test]
+    fn several_threads_that_wait_for_a_limited_time_all_write() {
+        explore(|| {
+            let turn = Arc::<Turn>::default();
+            let threads: Vec<_> = (0..4)
+                .map(|number| {
+                    let turn = Arc::clone(&turn);
+                    thread::spawn(move || {
+                        let later = clock::now() + Duration::from_secs(3600);
+                        for _ in 0..3 {
+                            match number {
+                                0 => drop(turn.to_write()),
+                                _ => assert!(turn.to_write_until(later).is_some()),
+                            }
+                        }
+                    })
+                })
+                .collect();
+            for thread in threads {
+                thread.join().unwrap();
+            }
+            assert!(turn.to_write_now().is_some(), "nothing is owed");
+        });
     }
 }

@@ -38,6 +38,9 @@ pub(super) fn check(file: &str, text: &str) -> Vec<Finding> {
     if is_timed(file) {
         findings.extend(other_clocks(file, text));
     }
+    if is_synchronised(file) {
+        findings.extend(other_primitives(file, text));
+    }
     findings
 }
 
@@ -185,6 +188,39 @@ fn other_clocks(file: &str, text: &str) -> Vec<Finding> {
         .collect()
 }
 
+/// Reports whether the file must take its primitives from `sync.rs`: all of `core`, except `sync.rs` itself, the
+/// replacements that it selects, and tests.
+fn is_synchronised(file: &str) -> bool {
+    let is_of_tests = is_test(file) || file.ends_with("/model.rs");
+    file.strip_prefix("crates/core/src/")
+        .is_some_and(|rest| rest != "threads/sync.rs" && !rest.starts_with("sim/") && !is_of_tests)
+}
+
+/// Finds primitives of synchronisation that a model checker cannot control.
+fn other_primitives(file: &str, text: &str) -> Vec<Finding> {
+    /// No thread waits for these, except while a value is initialised.
+    const PERMITTED: [&str; 4] = ["Arc", "Weak", "OnceLock", "LazyLock"];
+    let is_other = |path: &str| {
+        let names = match path.strip_prefix('{') {
+            Some(list) => list.split('}').next().unwrap_or(list),
+            None => path.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(path),
+        };
+        names.split(',').map(str::trim).any(|name| !name.is_empty() && !PERMITTED.contains(&name))
+    };
+    let code_ends = text.find("\nmod tests {").unwrap_or(text.len());
+    lines_where(&text[..code_ends], |line| {
+        let code = code(line);
+        let mut of_std = code.match_indices("std::sync::");
+        code.contains("oxorb_sys::sync")
+            || of_std.any(|(at, path)| is_other(&code[at + path.len()..]))
+    })
+    .map(|line| {
+        let what = "core takes locks, channels and atomics from threads::sync";
+        Finding::error(file, line, what)
+    })
+    .collect()
+}
+
 /// Returns the numbers, from 1, of the lines that satisfy `is_so`.
 fn lines_where(text: &str, is_so: impl Fn(&str) -> bool) -> impl Iterator<Item = usize> {
     text.lines().enumerate().filter(move |(_, line)| is_so(line)).map(|(at, _)| at + 1)
@@ -209,6 +245,31 @@ mod tests {
         assert_eq!(broken("crates/core/src/client/a.rs", text).len(), 1);
         assert_eq!(broken("crates/core/src/threads/clock.rs", text), []);
         assert_eq!(broken("crates/transport/src/a.rs", text), []);
+    }
+
+    #[test]
+    fn primitives_that_a_model_checker_cannot_control_are_found() {
+        for primitive in [
+            "use std::sync::atomic::AtomicU8;",
+            "use std::sync::{Arc, mpsc};",
+            "use std::sync::{Arc, Mutex, Weak};",
+            "static A: std::sync::Mutex<u8> = std::sync::Mutex::new(0);",
+            "use oxorb_sys::sync::Condvar;",
+        ] {
+            let text = format!("//! A.\n\n{primitive}\n");
+            assert_eq!(broken("crates/core/src/servant/a.rs", &text).len(), 1, "{primitive}");
+            for other in
+                ["threads/sync.rs", "sim/model/a.rs", "client/model.rs", "threads/tests.rs"]
+            {
+                assert_eq!(broken(&format!("crates/core/src/{other}"), &text), [], "{other}");
+            }
+            assert_eq!(broken("crates/poa/src/a.rs", &text), []);
+        }
+        let fine = "use std::sync::{Arc, OnceLock, Weak};\n/// use std::sync::Mutex;\n\
+                    use crate::threads::sync::atomic::AtomicU8;\n\
+                    fn f(a: &std::sync::Arc<u8>, b: u8) {}\n\n\
+                    #[cfg(test)]\nmod tests {\n    use std::sync::mpsc;\n}\n";
+        assert_eq!(broken("crates/core/src/servant/a.rs", fine), []);
     }
 
     #[test]

@@ -26,6 +26,7 @@ use crate::options::{ClientConnections, Options};
 use crate::protocol::ProtocolStack;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use crate::threads::sync::uncontrolled;
 use crate::threads::{Threads, clock, rt};
 
 /// Server at an address. The ORB has one `Peer` for each combination of address, protocol spoken there, and agreement
@@ -73,7 +74,7 @@ impl Peer {
         cache: &Arc<Cache>,
         threads: &Arc<Threads>,
     ) -> Peer {
-        static NEXT_ID: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        static NEXT_ID: uncontrolled::atomic::AtomicU64 = uncontrolled::atomic::AtomicU64::new(0);
         let sharing = match options.client_connections {
             ClientConnections::Private | ClientConnections::Cached => NOT,
             ClientConnections::Multiplexed | ClientConnections::LeaderFollowers => ALWAYS,

@@ -133,7 +133,7 @@ impl SharingKey {
 
 impl Owner {
     pub(crate) fn new() -> Arc<Owner> {
-        use std::sync::atomic::{AtomicU32, Ordering};
+        use crate::threads::sync::uncontrolled::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(1);
         Arc::new(Owner(NEXT.fetch_add(1, Ordering::Relaxed)))
     }

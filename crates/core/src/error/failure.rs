@@ -7,13 +7,14 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_cdr::{OutsideCodeSet, Printable};
 use oxorb_object::components::orb_type;
 use oxorb_object::{ExceptionNote, SystemException, minor};
 
 use crate::policy::PolicyType;
+use crate::threads::sync::uncontrolled::Mutex;
+use crate::threads::sync::uncontrolled::atomic::{AtomicU32, Ordering};
 
 /// Attempts to reach an object, and the result of each.
 ///
@@ -97,8 +98,8 @@ struct Noted {
     characters: VecDeque<(u32, OutsideCodeSet)>,
 }
 
-static NOTED: oxorb_sys::sync::Mutex<Noted> =
-    oxorb_sys::sync::Mutex::new(Noted { attempts: VecDeque::new(), characters: VecDeque::new() });
+static NOTED: Mutex<Noted> =
+    Mutex::new(Noted { attempts: VecDeque::new(), characters: VecDeque::new() });
 
 static NEXT_NOTE: AtomicU32 = AtomicU32::new(1);
 

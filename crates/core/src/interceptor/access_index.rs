@@ -6,12 +6,12 @@
 //! sets are intersected 64 rules at a time.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb_transport::{Link, PeerId};
 
 use super::access_rates::{ClientRates, RateBucket};
 use super::access_rules::{AccessRule, AccessRules, usual};
+use crate::threads::sync::uncontrolled::atomic::{AtomicU64, Ordering};
 
 /// Set of rules, with one bit per rule.
 type Set = Box<[u64]>;

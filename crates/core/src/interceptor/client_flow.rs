@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_giop::Response;
 use oxorb_object::{CompletionStatus, ServiceContext, ServiceContexts};
@@ -16,6 +15,7 @@ use super::{Interceptors, Interrupt, replacing};
 use crate::Ref;
 use crate::error::raise;
 use crate::reference::Operation;
+use crate::threads::sync::uncontrolled::atomic::{AtomicU32, Ordering};
 
 /// State of a request in the client interceptors; exists only if the ORB has any.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! Values passed between an application's thread and the interceptors of its requests (`PICurrent`).
 
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_cdr::Any;
 use oxorb_object::{CompletionStatus, SystemException, minor};
+
+use crate::threads::sync::uncontrolled::atomic::{AtomicU32, Ordering};
 
 /// Maximum number of slots in a process: slots belong to services, not to requests.
 const MAX_SLOTS: u32 = 1024;

@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
@@ -22,6 +21,8 @@ use super::{
 use crate::monitoring::metrics::{Ending, Started};
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicU64, Ordering};
+use crate::threads::sync::uncontrolled;
 use crate::{Orb, Ref, Servant};
 
 /// State of a request for server interceptors, access rules, a scheduler and metrics; exists only if the ORB has one of
@@ -50,7 +51,7 @@ thread_local! {
 
 /// Returns the unique number of the calling thread.
 fn thread_number() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
+    static NEXT: uncontrolled::atomic::AtomicU64 = uncontrolled::atomic::AtomicU64::new(1);
     if THREAD.get() == 0 {
         THREAD.set(NEXT.fetch_add(1, Ordering::Relaxed));
     }

@@ -6,11 +6,11 @@
 use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb_cdr::Printable;
 
 use super::log::{Log, LogLevel};
+use crate::threads::sync::atomic::{AtomicU64, Ordering};
 
 /// Event of a connection other than a request or a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,9 +1,8 @@
 //! Incidents and handshakes that gateways report.
 
-use std::sync::atomic::Ordering;
-
 use super::Orb;
 use crate::Incident;
+use crate::threads::sync::atomic::Ordering;
 
 impl Orb {
     /// Counts and logs a request of another protocol than GIOP that access rules deny. For gateways.

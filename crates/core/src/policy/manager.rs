@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 
@@ -12,6 +11,8 @@ use super::{
 };
 use crate::Options;
 use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicBool, Ordering};
+use crate::threads::sync::uncontrolled::atomic::AtomicU64;
 
 /// Policies for all calls of an ORB (`CORBA::PolicyManager`, the initial reference ORBPolicyManager), from
 /// [`Orb::policies`](crate::Orb::policies).

@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::Deref;
 
 use oxorb_object::{MAX_PROTOCOLS, Protocol};
-use oxorb_sys::sync::Mutex;
 
 use super::UnusableList;
+use crate::threads::sync::uncontrolled::Mutex;
 
 /// Maximum number of different lists of protocols in one process.
 pub const MAX_PROTOCOL_LISTS: usize = 1024;

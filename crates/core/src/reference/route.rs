@@ -19,6 +19,7 @@ use crate::protocol::{Profile, ProtocolStack};
 use crate::scheduler::Scheduled;
 use crate::shared::Shared;
 use crate::threads::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
+use crate::threads::sync::uncontrolled;
 use crate::{Collocation, Options};
 
 /// Maximum number of endpoints of one reference that are tried. It bounds the connection attempts that a malicious
@@ -32,7 +33,7 @@ const BY_KEY: u16 = 0;
 const BY_PROFILE: u16 = 1;
 
 /// Counter of profile numbers. It is not an atomic of the model checker, because no thread waits for it.
-static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+static NUMBERS: uncontrolled::atomic::AtomicU64 = uncontrolled::atomic::AtomicU64::new(0);
 
 /// Profiles of one IOR, parsed once and ready for calls.
 #[derive(Debug)]

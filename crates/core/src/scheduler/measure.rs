@@ -1,11 +1,11 @@
 //! Measured times of requests, compared with the declared ones.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb_rt::{Distribution, Histogram};
 
 use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters of one operation.
 #[derive(Debug, Default)]

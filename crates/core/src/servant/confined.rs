@@ -11,13 +11,14 @@ use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak, mpsc};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Wake, Waker};
 
 use crate::error::raise;
 use crate::reference::LaneOf;
 use crate::server::{Lane, NotQueued};
+use crate::threads::sync::mpsc;
+use crate::threads::sync::uncontrolled::atomic::{AtomicU64, Ordering};
 use crate::threads::{ThreadJob, at_end, clock, lane_of_this_thread};
 use crate::{ConfinedServant, CurrentLane, ObjectRef, Orb, Outcome, Servant, ThreadpoolId, Upcall};
 

@@ -1,14 +1,14 @@
 //! Requests that only a certain thread may serve, while the thread that received them waits.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::mpsc::RecvTimeoutError::Timeout;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oxorb_object::SystemException;
 
 use crate::conn;
 use crate::error::raise;
+use crate::threads::sync::atomic::{AtomicU8, Ordering};
+use crate::threads::sync::mpsc::{self, RecvTimeoutError::Timeout};
 use crate::threads::{ThreadJob, clock};
 use crate::{MainThreadQueueFull, Outcome, Upcall};
 

@@ -126,7 +126,7 @@ impl Lane {
 }
 
 /// Two-way request with id 6.
-#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+#[cfg(all(test, not(feature = "simulation")))]
 pub(crate) const PING: &[u8] = b"GIOP\x01\x02\0\0\0\0\0\x24\0\0\0\x06\x03\0\0\0\0\0\0\0\
                                  \0\0\0\x03key\0\0\0\0\x05ping\0\0\0\0\0\0\0\0";
 

@@ -4,7 +4,6 @@ use std::hint;
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use oxorb_sys::poll::{Poller, Token};
@@ -13,6 +12,7 @@ use oxorb_transport::Link;
 use super::reactor::{Armed, Reactor, ReactorCommand};
 
 use crate::threads::clock;
+use crate::threads::sync::atomic::{AtomicBool, Ordering};
 
 /// Reactor that blocks in the kernel.
 pub(super) struct Epoll(Poller);

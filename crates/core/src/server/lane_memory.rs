@@ -5,12 +5,12 @@
 //! are left allocates its own buffers, as in lanes without preallocated ones.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use oxorb_giop::Inbox;
 use oxorb_rt::BufferPool;
 
 use crate::threads::lock::Mutex;
+use crate::threads::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Buffers that a lane of a threadpool allocates at its start ([`Threadpool::message_buffers`](crate::Threadpool)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

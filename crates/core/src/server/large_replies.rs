@@ -1,6 +1,6 @@
 //! Record of operations with large replies, which reserve memory for their replies before they run.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::threads::sync::atomic::{AtomicU64, Ordering};
 
 /// Size from which on replies are recorded, in octets.
 pub(super) const LARGE: usize = 1 << 20;

@@ -78,7 +78,7 @@ mod watching;
 
 #[cfg(all(test, feature = "model"))]
 pub(crate) use accept::welcome;
-#[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
+#[cfg(all(test, not(feature = "simulation")))]
 pub(crate) use assigned::PING;
 pub use client_connection::{ClientConnection, current_connection};
 pub use current_lane::CurrentLane;

@@ -10,7 +10,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use oxorb_giop::Request;
@@ -29,6 +28,7 @@ use crate::error::raise;
 use crate::scheduler::{Enforcer, arrived_at};
 use crate::shared::Shared;
 use crate::threads::clock::monotonic_nanoseconds;
+use crate::threads::sync::atomic::{AtomicU64, Ordering};
 use crate::{Incident, ModuleSettings, Orb};
 
 /// All dispatching modules of one ORB.

@@ -7,7 +7,6 @@
 //! would keep most of it for the threads that wrote the replies.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oxorb_giop::Request;
 
@@ -15,6 +14,7 @@ use super::client::Client;
 use super::large_replies::{self, EntryChange};
 use super::share::ClientLimits;
 use crate::options::Options;
+use crate::threads::sync::uncontrolled::atomic::{AtomicUsize, Ordering};
 
 /// Total size in octets of the replies being written at a time that justifies a walk through the allocator's memory.
 const WORTH_A_WALK: usize = 32 << 20;

@@ -14,7 +14,6 @@
 //! outside of an upcall costs one access to a thread-local variable.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use oxorb_sys::thread::ThreadPurpose;
@@ -31,6 +30,7 @@ use crate::conn::{BlockingHooks, CancelWatch, NestedCall};
 use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::attributed;
+use crate::threads::sync::uncontrolled::atomic::{AtomicUsize, Ordering};
 
 /// Maximum number of takeover threads in a process, and so the depth of nested callbacks over all connections before
 /// further requests wait until a takeover thread has ended.

@@ -7,6 +7,19 @@
 //! `src/sim/simulation`, whose waits end at times of a simulated clock: hours pass in milliseconds. In all other builds
 //! they are those of `std` and the locks of [`oxorb_sys::sync`]. Of thread-local variables shuttle supports only
 //! `with`.
+//!
+//! `cargo xtask tidy` finds files of this crate that use other primitives. It permits `std`'s `Arc`, `Weak`, `OnceLock`
+//! and `LazyLock`: no thread waits for a value of theirs, except while it is initialised.
+
+/// Primitives that neither a model checker nor a simulation controls. Two uses are permitted:
+///
+/// - statics. They outlive the executions of a model, and a checker's primitives do not;
+/// - counts on which no thread acts. Each access would be one more choice of the checker, in every request.
+pub(crate) mod uncontrolled {
+    pub(crate) use std::sync::atomic;
+
+    pub(crate) use oxorb_sys::sync::Mutex;
+}
 
 #[cfg(all(test, feature = "model", feature = "simulation"))]
 compile_error!("test either with the feature `model` or with `simulation`");
@@ -37,12 +50,12 @@ mod chosen {
 
 #[cfg(all(test, feature = "model"))]
 mod chosen {
-    pub(crate) use shuttle::sync::{atomic, mpsc};
+    pub(crate) use shuttle::sync::atomic;
     pub(crate) use shuttle::{thread, thread_local};
 
     pub(crate) use crate::sim::model::sync::Mutex;
     pub use crate::sim::model::sync::{Condvar, MutexGuard};
-    pub(crate) use crate::sim::model::{named, touch, wait_for};
+    pub(crate) use crate::sim::model::{mpsc, named, touch, wait_for};
     pub(crate) use crate::sim::stand_in::attributed;
     pub(crate) use crate::sim::stand_in::reactor::StandInReactor as OtherReactor;
 }

@@ -7,13 +7,13 @@
 //! All tables have a fixed size. For lanes and exceptions beyond it, each count looks at all 64 rows before it uses the
 //! common one. A peer that raises many minor codes can cause that for exceptions.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::SystemTime;
 
 use oxorb_object::{SystemException, SystemExceptionKind, minor};
 
 use crate::reference::LaneOf;
 use crate::threads::clock;
+use crate::threads::sync::uncontrolled::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Number of lanes with rows of their own; all further lanes share one row.
 const LANES: usize = 64;

@@ -20,6 +20,7 @@ use super::watcher;
 use crate::monitoring::Watch;
 use crate::threads::lock::Mutex;
 use crate::threads::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use crate::threads::sync::uncontrolled;
 use crate::threads::{Threads, clock};
 
 /// Budgets of one ORB. Its locks are taken when a rule changes, when a connection or a thread is new, and when a thread
@@ -429,7 +430,7 @@ fn is_object(name: &str, asked: &[u8], key: &[u8], describe: &Describe<'_>) -> b
 }
 
 fn next_epoch() -> u64 {
-    static EPOCHS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    static EPOCHS: uncontrolled::atomic::AtomicU64 = uncontrolled::atomic::AtomicU64::new(1);
     EPOCHS.fetch_add(1, Ordering::Relaxed)
 }
 

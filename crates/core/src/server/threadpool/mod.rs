@@ -13,7 +13,6 @@ mod steering;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -37,6 +36,7 @@ use crate::threads::clock;
 use crate::threads::lock::Mutex;
 use crate::threads::rt::{Serving, ThreadpoolId};
 use crate::threads::sync::MutexGuard;
+use crate::threads::sync::atomic::AtomicU32;
 
 pub use drops::{DropError, DropRule, DropRules};
 pub use error::ThreadpoolError;

@@ -3,7 +3,6 @@
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use oxorb_transport::{Endpoint, ListenError, Publish, Transport};
 
@@ -16,6 +15,7 @@ use crate::server::listener::{Listeners, OpenError};
 use crate::server::reserve::{self, Reserve};
 use crate::threads::clock;
 use crate::threads::rt::{Serving, ThreadpoolId};
+use crate::threads::sync::atomic::Ordering;
 use crate::{Options, Orb, SetupError};
 
 impl Pools {

@@ -10,8 +10,10 @@
 //! which each model is tried with each scheduler.
 
 mod close;
+mod elsewhere;
 mod forward;
 mod lanes;
+pub(crate) mod mpsc;
 pub(crate) mod network;
 mod queue;
 mod replies;

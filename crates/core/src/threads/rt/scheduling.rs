@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 use oxorb_object::SystemException;
 use oxorb_rt::{NativePriority, NativeRange, Priority, PriorityMapping};
@@ -10,6 +9,8 @@ use oxorb_sys::schedule::{self, SchedulingClass, ThreadPriority};
 
 use super::RealTime;
 use crate::error::raise;
+use crate::threads::sync::atomic::{AtomicI32, Ordering};
+use crate::threads::sync::uncontrolled::atomic::AtomicU32;
 
 /// Scheduling of an ORB, fixed when the ORB is created.
 pub(crate) struct Scheduling {

@@ -43,7 +43,18 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
         },
         "thru_poa, direct, best",
     ),
-    ignored("AMICollocation", "asynchronous calls never run in the caller's thread"),
+    checked(
+        "AMICollocation",
+        |value| {
+            match value {
+            "0" => Err("asynchronous calls to objects of the caller's ORB run in the caller's thread, as synchronous \
+                        ones do: -ORBCollocation none sends both over connections"
+                .to_owned()),
+            _ => Ok(()),
+        }
+        },
+        "always as with 1; -ORBCollocation none sends all calls over connections",
+    ),
     checked(
         "Nodelay",
         |value| match value {
@@ -56,10 +67,7 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     ignored("SndSock", SOCKET_BUFFERS),
     ignored("StdProfileComponents", "references always name ORB type and code sets"),
     ignored("NegotiateCodesets", "code sets are always negotiated"),
-    ignored(
-        "SingleReadOptimization",
-        "a request never waits behind a request of another connection",
-    ),
+    ignored("SingleReadOptimization", "each read takes as many octets as have arrived"),
     ignored("UseLocalMemoryPool", ALLOCATORS),
     ignored("AcceptErrorDelay", "the ORB tries to accept again automatically"),
     mapped(
@@ -93,7 +101,7 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
         },
         "1 is the default",
     ),
-    refused("DontRoute", "the system's routes select the interface"),
+    refused("DontRoute", "set dont_route of TCP in the policy ClientProtocol of the program"),
     ignored("LingerTimeout", "connections are always closed in an orderly way"),
     ignored("IPHopLimit", "the system's hop limit is used"),
     ignored("IPMulticastLoop", "-ORBMulticast loopback= sets it"),
@@ -230,6 +238,9 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
     same("PriorityMapping", "PriorityMapping"),
     ignored("NetworkPriorityMapping", "dscp of a lane marks its packets"),
     same("DynamicThreadIdleTimeout", "DynamicThreadIdleTimeout"),
-    ignored("DynamicThreadRunTime", "a dynamic thread exists while it has work"),
+    ignored(
+        "DynamicThreadRunTime",
+        "only idle dynamic threads end, and only if -ORBDynamicThreadIdleTimeout is set",
+    ),
     ignored("TimePolicyStrategy", "time-outs are measured by the monotonic clock"),
 ];

@@ -86,6 +86,9 @@ fn what_cannot_be_done_is_refused_with_what_to_do() {
         "-ORBgiopMaxMsgSize lots: use -ORBMaxMessage instead: expected a number"
     );
     assert!(take("server -ORBDaemon").unwrap_err().contains("service manager"));
+    assert!(take("server -ORBAMICollocation 0").unwrap_err().contains("-ORBCollocation none"));
+    assert!(take("server -ORBAMICollocation 1").is_ok());
+    assert!(take("server -ORBDontRoute 1").unwrap_err().contains("policy ClientProtocol"));
     assert!(take("server -ORBserverTransportRule 10.0.0.0/8").is_err());
     assert!(take("server -ORBtraceLevel").unwrap_err().contains("needs a value"));
 }

@@ -109,9 +109,8 @@ impl Reception {
             reactor: Arc::from(reactor::make(ReactorChoice::Epoll)?),
             waiting: Mutex::default(),
             own: own.cloned(),
-            urgent: Bucket::default(),
+            urgent: urgent_steps(),
         });
-        reception.urgent.set_depth(URGENT_AT_ONCE * STEP);
         let (orb, receiving) = (orb.clone(), Arc::clone(&reception));
         let threads = Arc::clone(&orb.shared().threads);
         threads.spawn(ThreadPurpose::Acceptor, NAME, None, move || receiving.work(&orb))?;
@@ -342,6 +341,13 @@ fn longest(options: &Options) -> Duration {
     LONGEST.min(options.stall_timeout)
 }
 
+/// Returns the bucket of the steps at the priority of the most urgent lane, full.
+fn urgent_steps() -> Bucket {
+    let steps = Bucket::default();
+    steps.set_depth(URGENT_AT_ONCE * STEP);
+    steps
+}
+
 /// Returns the connection that makes room for another one: the oldest of the client that has the most. Each is given by
 /// its number, which increases, and its client.
 fn displaced<'n>(waiting: impl Iterator<Item = (u64, &'n PeerId)>) -> Option<u64> {
@@ -418,6 +424,17 @@ mod link_tests {
         }
 
         oxorb_transport::forward_to_link!(inner);
+    }
+
+    #[test]
+    fn urgent_steps_are_limited_at_once_and_in_each_second() {
+        let (steps, now) = (urgent_steps(), 1_000_000_000);
+        let at_once = (0..2 * URGENT_AT_ONCE).filter(|_| steps.take(now, STEP));
+        assert_eq!(at_once.count() as u64, URGENT_AT_ONCE);
+        // Ten attempts for each step that the next second permits.
+        let later = (1..=10 * URGENT_PER_SECOND).map(|attempt| now + attempt * STEP / 10);
+        let taken = later.filter(|time| steps.take(*time, STEP));
+        assert_eq!(taken.count() as u64, URGENT_PER_SECOND);
     }
 
     #[test]

@@ -137,6 +137,25 @@ fn a_lane_that_is_stuck_or_panics_leaves_the_others_unharmed() {
     server.shutdown(true).unwrap();
 }
 
+/// The only thread of a lane leaves a silent connection for one with requests.
+#[test]
+fn a_thread_stays_with_a_silent_connection_for_a_limited_time() {
+    let _guard = watchdog(LONG);
+    let server = common::transport::listening().setting("WorkerStay", "20").build().unwrap();
+    let clients = [client(), client()];
+    let pool = server.create_threadpool(Threadpool::with_lanes([lane(10, 1)])).unwrap();
+    let poa = lane_poa(&server, pool, 10);
+    let objects = clients.each_ref().map(|client| activate(&poa, client, &Arc::default()));
+    for _ in 0..3 {
+        for object in &objects {
+            assert_eq!(whereabouts(object).priority, 10);
+        }
+    }
+    for orb in clients.iter().chain([&server]) {
+        orb.shutdown(true).unwrap();
+    }
+}
+
 #[test]
 fn dynamic_threads_come_up_to_the_limit_and_go_when_idle() {
     // Run in a process of its own, because threads of other tests have the same names.

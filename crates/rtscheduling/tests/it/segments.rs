@@ -594,6 +594,28 @@ fn a_thread_that_waits_for_its_turn_can_be_cancelled() {
 }
 
 #[test]
+fn a_thread_waits_for_its_turn_for_a_limited_time() {
+    let _watch = watchdog(LONG);
+    let scheduling = RtScheduling::new(Kokyu::<Muf>::new(Enforcement::Exclusive(Exclusive {
+        longest: Duration::from_millis(20),
+        ..Exclusive::default()
+    })));
+    let orb = client(&scheduling);
+    let current = scheduling.current(&orb);
+    let parameter = MufParameter::within(0, Duration::from_secs(1), Duration::ZERO);
+    let first = current.begin_scheduling_segment("first", parameter, None).unwrap();
+    let ran = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&ran);
+    let act = move |_: &_| *count.lock().unwrap() += 1;
+    let late = current.spawn("late", parameter, None, SpawnOptions::default(), act).unwrap();
+    assert!(late.wait_ended(LONG), "though the first thread runs on");
+    assert_eq!(scheduling.scheduler().waiting(), 0);
+    first.end().unwrap();
+    assert_eq!(*ran.lock().unwrap(), 0);
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
 fn spawned_threads_are_counted_and_end_with_the_orb() {
     let _watch = watchdog(LONG);
     let limits = oxorb_rtscheduling::Limits { spawned: 2, ..Default::default() };

@@ -68,6 +68,20 @@ fn an_upcall_runs_in_its_thread_at_its_priority_until_it_is_dropped() {
 }
 
 #[test]
+fn upcalls_beyond_the_limit_are_refused() {
+    let _watch = watchdog(LONG);
+    let orb = local();
+    let object = serve(&orb, |_| Ok(()));
+    let upcalls = RealTimeUpcalls::with_limit(&orb, 1);
+    let add = |name| upcalls.register(&object, every(name, Overrun::Skip), priority(1), run);
+    let first = add("first").unwrap();
+    assert!(matches!(add("second"), Err(UpcallError::TooMany(1))));
+    assert!(first.end(LONG));
+    assert!(add("second").unwrap().end(LONG), "the place of the first one is free");
+    orb.shutdown(true).unwrap();
+}
+
+#[test]
 fn an_object_in_a_lane_is_served_by_the_lane() {
     let _watch = watchdog(LONG);
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();

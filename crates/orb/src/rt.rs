@@ -17,6 +17,6 @@ pub use oxorb_object::{
 };
 #[doc(inline)]
 pub use oxorb_rt::{
-    Distribution, Histogram, NativePriority, NativeRange, OutOfRange, Priority, PriorityMapping,
-    PriorityTransform,
+    Distribution, Histogram, Mapping, NativePriority, NativeRange, OutOfRange, Priority,
+    PriorityMapping, PriorityTransform,
 };

@@ -188,7 +188,7 @@ mod tests {
         assert!(native.is_sorted());
         assert_eq!((native[0], native[32_767]), (1, 99));
         // As in TAO, 98 * 16384 / 32767 is rounded towards 0.
-        assert_eq!(native[16_384], 50);
+        assert_eq!((native[16_383], native[16_384]), (49, 50));
         assert_eq!(native[334], 1);
         assert_eq!(native[335], 2);
     }

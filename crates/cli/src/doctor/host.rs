@@ -116,6 +116,15 @@ impl Host {
         set.is_some_and(|set| set >> capability & 1 == 1)
     }
 
+    /// Returns the real-time priority of a thread, by its id; 0 if its scheduling class has none.
+    pub(super) fn real_time_priority(&self, thread: &str) -> Option<i32> {
+        // Field 40 of the file is the real-time priority. The first field after the name, which is in parentheses, is
+        // field 3.
+        let stat = self.text(&format!("proc/{thread}/stat"))?;
+        let (_, fields) = stat.rsplit_once(')')?;
+        fields.split_whitespace().nth(37)?.parse().ok()
+    }
+
     /// Returns a list of processors, such as `0,2-3`, as numbers.
     pub(super) fn processors(&self, path: &str) -> Option<Vec<usize>> {
         processor_list(&self.text(path)?)

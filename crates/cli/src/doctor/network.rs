@@ -64,13 +64,7 @@ fn napi(host: &Host, devices: &[&String]) -> Vec<(i32, String, i32)> {
         if !devices.iter().any(|it| *it == device) {
             return None;
         }
-        // Field 40 of the file is the real-time priority. The first field after the name, which is in parentheses, is
-        // field 3.
-        let stat = host.text(&format!("proc/{id}/stat"))?;
-        let (_, fields) = stat.rsplit_once(')')?;
-        let mut fields = fields.split_whitespace().skip(37);
-        let priority: i32 = fields.next()?.parse().ok()?;
-        Some((number, name, priority))
+        Some((number, name, host.real_time_priority(&id)?))
     };
     host.names("proc").into_iter().filter_map(thread).collect()
 }

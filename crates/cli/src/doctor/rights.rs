@@ -12,6 +12,7 @@ const CAP_SYS_NICE: u32 = 23;
 pub(super) fn look(host: &Host) -> Vec<Finding> {
     let groups = ControlGroups::of_process(host.path(""));
     let mut findings = vec![priority(host)];
+    findings.extend(interrupt_threads(host));
     findings.extend(quota(&groups));
     findings.extend(group(&groups));
     findings.extend(memory(&groups));
@@ -84,6 +85,44 @@ fn priority(host: &Host) -> Finding {
         )
         .left(NEEDS_OWNER),
     }
+}
+
+/// Returns the finding on the kernel's threads of interrupts, whose priority (usually 50) is among those that a mapping
+/// gives to lanes; `None` if there are no such threads.
+fn interrupt_threads(host: &Host) -> Option<Finding> {
+    const NAME: &str = "threads of interrupts";
+    let is_one = |id: &&String| {
+        id.parse::<u32>().is_ok()
+            && host.text(&format!("proc/{id}/comm")).is_some_and(|name| name.starts_with("irq/"))
+    };
+    let ids = host.names("proc");
+    let priorities = ids.iter().filter(is_one).filter_map(|id| host.real_time_priority(id));
+    let priorities: Vec<i32> = priorities.filter(|priority| *priority > 0).collect();
+    let lowest = *priorities.iter().min()?;
+    let most = match host.is_capable(CAP_SYS_NICE) {
+        true => 99,
+        // An unknown limit is a finding of `priority`.
+        false => host.limit("Max realtime priority").flatten().unwrap_or(99).min(99),
+    };
+    let seen = format!(
+        "{} of real-time priority, the lowest {lowest}; this process may have {most}",
+        priorities.len()
+    );
+    Some(match u64::try_from(lowest).is_ok_and(|lowest| most < lowest) {
+        true => Finding::good(NAME, seen),
+        false => Finding::improve(
+            NAME,
+            seen,
+            "A busy thread of a lane with the same or a higher native priority delays the interrupts of devices: \
+             packets and disks wait. The mapping linear gives 50 and more to CORBA priorities above 16383.",
+            &[
+                "CORBA priorities of lanes: at most 16383 with -ORBPriorityMapping linear, 48 with continuous",
+                "a mapping of the program: MappingChoice::User with Mapping::Linear(NativeRange::new(1, 49))",
+                "a limit for the process: ulimit -r 49, or LimitRTPRIO=49 in a unit of systemd",
+            ],
+        )
+        .left("depends on which lanes are more urgent than devices"),
+    })
 }
 
 /// Returns the finding on the processor time of the control group.

@@ -239,6 +239,36 @@ fn interrupts_at_isolated_processors_are_named() {
     assert_eq!(found["interrupts"]["seen"], "1 are handled on isolated processors: 31");
 }
 
+/// Lanes that may preempt the threads of interrupts are reported, and the priorities that avoid it are named.
+#[test]
+fn lanes_that_may_preempt_threads_of_interrupts_are_found() {
+    const NAME: &str = "threads of interrupts";
+    let stat = |name: &str, priority: u32| {
+        let first = "S 2 0 0 0 -1 1 0 0 0 0 0 0 0 0 -51 0 1 0 9 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0";
+        format!("31 ({name}) {first} {priority} 1 0 0 0")
+    };
+    let (network, disk) = (stat("irq/31-eth0", 50), stat("irq/32-nvme0q1", 60));
+    let threads = [
+        ("proc/31/comm", "irq/31-eth0"),
+        ("proc/31/stat", network.as_str()),
+        ("proc/32/comm", "irq/32-nvme0q1"),
+        ("proc/32/stat", disk.as_str()),
+        ("proc/33/comm", "kworker/0:1"),
+    ];
+    let found = findings(&host("doctor-irq", &[&TUNED[..], &threads].concat()));
+    assert_eq!(found[NAME]["verdict"], "improve");
+    let seen = "2 of real-time priority, the lowest 50; this process may have 99";
+    assert_eq!(found[NAME]["seen"], seen);
+    assert!(found[NAME]["cures"].to_string().contains("16383"), "{found}");
+    let limits = LIMITS
+        .replace("priority     0                    0", "priority     49                   49");
+    let limited =
+        [("proc/self/status", "CapEff:\t0000000000000000"), ("proc/self/limits", limits.as_str())];
+    let found = findings(&host("doctor-irq-limit", &[&TUNED[..], &threads, &limited].concat()));
+    assert_eq!(found[NAME]["verdict"], "good", "{found}");
+    assert_eq!(findings(&host("doctor-no-irq", &TUNED)).get(NAME), None);
+}
+
 /// A kernel with servers for starving processes does not throttle real-time threads for them.
 #[test]
 fn new_kernels_throttle_only_control_groups() {

@@ -2,8 +2,6 @@
 
 use std::hint::black_box;
 use std::io;
-#[cfg(target_env = "gnu")]
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps all memory of the process, present and future, in RAM (`mlockall`).
 ///
@@ -44,45 +42,17 @@ pub fn prefault_stack(octets: usize) {
     touch(octets);
 }
 
-/// Makes the allocator acquire `octets` from the system now, touch them, and retain them when they
-/// are freed.
-///
-/// With glibc, the call configures the allocator of the whole process never to return memory to the system, and to
-/// serve large requests from the heap. Other allocators retain memory by their own policy.
-pub fn prefault_heap(octets: usize) {
-    #[cfg(target_env = "gnu")]
-    KEEPS.store(true, Ordering::Relaxed);
-    #[cfg(target_env = "gnu")]
-    // SAFETY: takes numbers only, and may be called at any time.
-    unsafe {
-        libc::mallopt(libc::M_TRIM_THRESHOLD, -1);
-        libc::mallopt(libc::M_MMAP_MAX, 0);
-    }
-    let mut room: Vec<u8> = Vec::with_capacity(octets);
-    for page in room.spare_capacity_mut().chunks_mut(1024) {
-        page[0].write(1);
-    }
-    black_box(&mut room);
-}
-
-/// Makes the allocator return unused pages to the system, unless [`prefault_heap`] configured it to
-/// retain them.
+/// Makes the allocator return unused pages to the system.
 ///
 /// The call has an effect only with glibc, which caches memory that a thread has freed. If much is cached, it takes
 /// milliseconds, and other threads that allocate wait meanwhile.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
-    if !KEEPS.load(Ordering::Relaxed) {
-        // SAFETY: takes a number only, and may be called at any time.
-        unsafe {
-            libc::malloc_trim(0);
-        }
+    // SAFETY: takes a number only, and may be called at any time.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }
-
-/// Whether the allocator is configured to retain freed memory.
-#[cfg(target_env = "gnu")]
-static KEEPS: AtomicBool = AtomicBool::new(false);
 
 #[cfg(test)]
 mod tests {
@@ -93,12 +63,5 @@ mod tests {
         let thread = std::thread::Builder::new().stack_size(1 << 20);
         let thread = thread.spawn(|| prefault_stack(512 << 10)).unwrap();
         thread.join().unwrap();
-    }
-
-    #[test]
-    fn the_heap_grows_and_is_given_back_to_the_allocator() {
-        prefault_heap(1 << 20);
-        let room = vec![7u8; 1 << 20];
-        assert_eq!(black_box(room)[1000], 7);
     }
 }

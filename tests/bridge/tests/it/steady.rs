@@ -1,13 +1,15 @@
 //! A request passed on by a bridge or gateway allocates nothing: neither at the client, nor in the bridge, nor at the
-//! server.
+//! server. The bridge takes no lock.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use oxorb::__gen::Op;
 use oxorb::bridge::{Bridge, Interfaces};
 use oxorb::dynamic::{Signature, TypeCode};
 use oxorb::gateway::GatewaySettings;
 use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, Upcall};
+use oxorb_core::lock;
 use oxorb_testkit::alloc::fewest_allocations;
 use oxorb_testkit::process::alone;
 
@@ -75,6 +77,50 @@ fn a_request_that_is_passed_on_allocates_nothing() {
         }
         bridge.close();
     }
+}
+
+/// [`Doubles`] in the ORB of the bridge, which calls it in the thread that serves the client. Records the locks that
+/// this thread takes between two requests.
+#[derive(Default)]
+struct CountsLocks {
+    before: AtomicU64,
+    most: AtomicU64,
+}
+
+impl Servant for CountsLocks {
+    fn repository_id(&self) -> &str {
+        Doubles.repository_id()
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        let now = lock::taken().expect("tests are debug builds");
+        let before = self.before.swap(now, Ordering::Relaxed);
+        self.most.fetch_max(now.wrapping_sub(before), Ordering::Relaxed);
+        Doubles.dispatch(upcall)
+    }
+}
+
+#[test]
+fn a_request_that_is_passed_on_takes_no_lock_in_the_bridge() {
+    let middle = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let counts = Arc::new(CountsLocks::default());
+    let target = middle.root_poa().activate_servant(counts.clone()).unwrap();
+    let bridge = Bridge::new(&middle, Interfaces::default()).unwrap();
+    let here = bridge.open("Doubles", &target.ior().to_string()).unwrap();
+    let client = Orb::builder().build().unwrap();
+    let object: ObjectRef = client.resolve(&here.to_ior()).unwrap();
+    for number in 0..20 {
+        assert_eq!(double(&object, number), 2 * number);
+    }
+    counts.most.store(0, Ordering::Relaxed);
+    for number in 0..200 {
+        assert_eq!(double(&object, number), 2 * number);
+    }
+    assert_eq!(counts.most.load(Ordering::Relaxed), 0, "most locks between two requests");
+    assert_eq!(bridge.statistics().answered, 220);
+    client.shutdown(true).unwrap();
+    middle.shutdown(true).unwrap();
+    bridge.close();
 }
 
 #[test]

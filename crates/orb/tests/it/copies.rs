@@ -370,6 +370,42 @@ fn measure(
     counted.try_into().unwrap_or_else(|_| unreachable!("two"))
 }
 
+/// Returns the part of an argument that the client copies with this value of CDRTradeoff, in hundredths.
+fn copied_with(tradeoff: usize) -> usize {
+    let data = Data { argument: vec![3; LARGE], result: Vec::new() };
+    let watch = Watch { sides: Arc::default(), data: Arc::new(data) };
+    let transport = Watched { inner: Arc::new(Memory::new()), watch: watch.clone() };
+    let orb = || {
+        let profile = Placed::new(0x4f58_4fff, "watched", mem::SCHEME);
+        let stack = ProtocolStack::new("watched", profile, None, Arc::new(transport.clone()));
+        Orb::builder().protocol(stack.unwrap())
+    };
+    let server = orb().listen("watched://").build().unwrap();
+    let client = orb().setting("CDRTradeoff", &tradeoff.to_string()).build().unwrap();
+    let carrier = server.root_poa().activate_servant(Arc::new(Carrier(watch.clone())));
+    let object: ObjectRef = client.string_to_object(&carrier.unwrap().to_string()).unwrap();
+    let sent: Result<(), SystemException> = object.reference().invoke(
+        &TAKE,
+        |e| {
+            e.length(LARGE, None)?;
+            e.octets(&watch.data.argument);
+            Ok(())
+        },
+        |_| Ok(()),
+    );
+    assert_eq!(sent, Ok(()));
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+    copied(&watch.sides.client, &watch.sides.server).sent
+}
+
+#[test]
+fn the_setting_decides_which_sequences_are_copied() {
+    let _guard = watchdog(LONG);
+    assert_eq!(copied_with(LARGE - 1), 0, "the sequence is above the value");
+    assert_eq!(copied_with(LARGE), 100, "it is not above the value");
+}
+
 /// The numbers are quoted in docs/protocols.md.
 #[test]
 fn octets_of_a_large_sequence_are_not_copied_by_either_side() {

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use oxorb::__gen::Op;
 use oxorb::poa::{IdAssignment, Policies, RtPolicies};
-use oxorb::policy::{Bandwidth, ClientProtocol, Protocol, ProtocolList, TcpProtocolProperties};
+use oxorb::policy::{
+    Bandwidth, ClientProtocol, CommunicationClass, Protocol, ProtocolList, Qos, RequestQos,
+    TcpProtocolProperties,
+};
 use oxorb::rt::{
     LaneScheduling, Priority, PriorityModel, PriorityModelPolicy, Reservation, SchedulingClass,
     Serving, Threadpool, ThreadpoolError,
@@ -221,6 +224,38 @@ fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
     call(&object, &PASS).unwrap();
     let told = kernel_of("dport", common::port(&common::address(&object)));
     assert_told(&told, &["tb60000", "rb40000", "tos:0xb8", "timer:(keepalive"]);
+    end(&[&client]);
+}
+
+/// DSCP 46, 10 and 18 are 0xb8, 0x28 and 0x48 in a packet's field.
+#[test]
+fn each_communication_class_marks_its_packets() {
+    common::only_over!(TCP, "packets are those of a network");
+    if !oxorb_testkit::peers::is_there("ss") {
+        return;
+    }
+    let _guard = watchdog(LONG);
+    let lanes = Lanes::start(&[-1]);
+    let client = common::transport::builder().build().unwrap();
+    let marked =
+        TcpProtocolProperties { enable_network_priority: true, ..TcpProtocolProperties::default() };
+    let object = lanes
+        .object(&client, &[])
+        .with(ClientProtocol::new(&[Protocol::with(chosen_tag(), marked)]).unwrap());
+    let server = common::port(&common::address(&object));
+    let told = |class| {
+        call(&object.with(RequestQos(Qos { class, ..Qos::default() })), &PASS).unwrap();
+        kernel_of("dport", server)
+    };
+    let plain = told(CommunicationClass::Message);
+    for (class, mark) in [
+        (CommunicationClass::Isochronous, "tos:0xb8"),
+        (CommunicationClass::Burst, "tos:0x28"),
+        (CommunicationClass::MessageStream, "tos:0x48"),
+    ] {
+        assert!(!plain.contains(mark), "{plain}");
+        assert_told(&told(class), &[mark]);
+    }
     end(&[&client]);
 }
 

@@ -89,7 +89,7 @@ struct CountsLocks {
 
 impl Servant for CountsLocks {
     fn repository_id(&self) -> &str {
-        Doubles.repository_id()
+        "IDL:Doubles:1.0"
     }
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
@@ -116,6 +116,7 @@ fn a_request_that_is_passed_on_takes_no_lock_in_the_bridge() {
     for number in 0..200 {
         assert_eq!(double(&object, number), 2 * number);
     }
+    assert_eq!(middle.connection_statistics().accepted, 1, "the bridge needs none to the target");
     assert_eq!(counts.most.load(Ordering::Relaxed), 0, "most locks between two requests");
     assert_eq!(bridge.statistics().answered, 220);
     client.shutdown(true).unwrap();

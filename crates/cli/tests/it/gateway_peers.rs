@@ -21,6 +21,10 @@ use crate::common::{Folder, LIMIT, started, text};
 
 const PAGE: &str = include_str!("../../../../docs/gateway.md");
 
+/// Addresses of the gateway outside and inside, in place of those of the page. At them, both sides can use one port.
+const OUTSIDE: &str = "127.0.0.2";
+const INSIDE: &str = "127.0.1.1";
+
 /// Folder of the IDL files.
 const IDL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../idl/omg/");
 
@@ -52,7 +56,7 @@ fn gateway(folder: &Folder, recipe: &str) -> Process {
 
 /// Runs omniORB's client of name servers through a gateway.
 fn nameclt(port: u16, args: &[&str]) -> Output {
-    let root = format!("NameService=corbaloc::1.2@127.0.0.1:{port}/NameService");
+    let root = format!("NameService=corbaloc::1.2@{OUTSIDE}:{port}/NameService");
     let mut command = Command::new("nameclt");
     command.args(["-ORBInitRef", &root]).args(args).stdin(Stdio::null());
     command.output().expect("nameclt starts")
@@ -95,10 +99,11 @@ fn the_recipe_of_a_name_service_is_right() {
         &[
             ("/usr/share/oxorb/idl/omg/", IDL),
             (", \"bank.idl\"", ""),
-            ("deny 192.0.2.1, allow 192.0.2.0/24", "allow 127.0.0.0/8"),
-            ("iiop://:2809", format!("iiop://127.0.0.1:{outside}").as_str()),
-            ("iiop://10.0.0.1:2809", "iiop://127.0.0.1:0"),
             ("10.0.0.7:2809", format!("127.0.0.1:{inside}").as_str()),
+            ("192.0.2.0/24", "127.0.0.0/24"),
+            ("192.0.2.1", OUTSIDE),
+            ("10.0.0.1", INSIDE),
+            (":2809", format!(":{outside}").as_str()),
         ],
     );
     let mut open = gateway(&folder, &whole);
@@ -192,15 +197,16 @@ fn the_recipe_of_an_event_channel_is_right() {
         recipe,
         &[
             ("/usr/share/oxorb/idl/omg/", IDL),
-            ("deny 192.0.2.1, allow 192.0.2.0/24", "allow 127.0.0.0/8"),
-            ("iiop://:2811", format!("iiop://127.0.0.1:{outside}").as_str()),
-            ("iiop://10.0.0.1:2811", "iiop://127.0.0.1:0"),
             ("10.0.0.8:2811", format!("127.0.0.1:{inside}").as_str()),
+            ("192.0.2.0/24", "127.0.0.0/24"),
+            ("192.0.2.1", OUTSIDE),
+            ("10.0.0.1", INSIDE),
+            (":2811", format!(":{outside}").as_str()),
         ],
     );
     let mut gateway = gateway(&folder, &recipe);
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    let url = format!("corbaloc::1.2@127.0.0.1:{outside}/EventChannel");
+    let url = format!("corbaloc::1.2@{OUTSIDE}:{outside}/EventChannel");
     let channel: EventChannelRef = orb.resolve(&url).unwrap();
     let hears = listen(&orb, &channel);
     let admin = channel.for_suppliers().unwrap().unwrap();

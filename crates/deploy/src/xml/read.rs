@@ -175,7 +175,11 @@ impl Tree<'_> {
         match self.open.last_mut() {
             Some(open) => open.text.push_str(text),
             None if is_space => {}
-            None => return Err(Error::at(place, "text outside the root element")),
+            None => {
+                let told = "text outside the root element; the file is read as XML because of its ending. A \
+                            document in TOML needs the ending .toml";
+                return Err(Error::at(place, told));
+            }
         }
         Ok(())
     }

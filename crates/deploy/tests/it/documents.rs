@@ -289,6 +289,7 @@ fn other_roots_and_broken_text_are_refused() {
         ("<a>", "<a> is not closed"),
         ("<Domain/><Domain/>", "one root element"),
         ("<Domain/>text", "text outside the root element"),
+        ("document = \"Domain\"", "A document in TOML needs the ending .toml"),
         ("<Domain a='1' a='2'/>", "not well-formed XML"),
     ] {
         let found = refused(text, Format::Xml);
@@ -302,7 +303,12 @@ fn other_roots_and_broken_text_are_refused() {
 
 /// Returns the TOML documents on a page, which must be `N`.
 fn examples<const N: usize>(page: &str) -> [&str; N] {
-    let blocks = page.split("```toml\n").skip(1);
+    blocks(page, "```toml\n")
+}
+
+/// Returns the code on a page after this mark, in `N` blocks.
+fn blocks<'p, const N: usize>(page: &'p str, mark: &str) -> [&'p str; N] {
+    let blocks = page.split(mark).skip(1);
     let blocks =
         blocks.map(|block| block.split("```").next().expect("split gives one part at least"));
     let blocks: Vec<&str> = blocks.collect();
@@ -434,15 +440,15 @@ fn what_toml_cannot_nest_is_refused_when_it_is_written() {
 
 #[test]
 fn the_package_of_the_page_makes_a_plan_with_both_rates() {
-    let [_, rate, cockpit] = examples(include_str!("../../../../docs/deployment.md"));
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/packages/cockpit");
-    let file = |name: &str| std::fs::read(format!("{folder}/{name}")).unwrap();
+    let page = include_str!("../../../../docs/deployment.md");
+    let [_, rate, cockpit] = examples(page);
+    let [interface, artifact] = blocks(page, "```xml\n");
     let files = [
         ("rate.toml", rate.as_bytes().to_vec()),
         ("cockpit.toml", cockpit.as_bytes().to_vec()),
-        ("RateGenerator.ccd", file("rate/RateGenerator.ccd")),
-        ("cockpit.iad", file("cockpit.iad")),
-        ("bin/cockpit", file("bin/cockpit")),
+        ("RateGenerator.ccd", interface.as_bytes().to_vec()),
+        ("cockpit.iad", artifact.as_bytes().to_vec()),
+        ("bin/cockpit", b"#!/bin/sh\n".to_vec()),
     ];
     let files = files.map(|(name, content)| (name.to_owned(), content)).into();
     let nose = Assembly { node: Some("nose".to_owned()), ..Assembly::default() };

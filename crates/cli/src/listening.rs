@@ -1,6 +1,6 @@
 //! Addresses and access rules of a service: `--host` and `--listen`, and the summary at start.
 
-use oxorb::ior::Ior;
+use oxorb::ior::{IiopProfile, Ior};
 use oxorb::transport::{ClientCertificates, Endpoint};
 use oxorb::{Builder, Orb, Ref};
 use oxorb_naming::Federation;
@@ -179,7 +179,7 @@ impl Callers {
 }
 
 /// Returns the URLs of an object under a name that its ORB knows: for IIOP first, which every ORB supports, then for
-/// other protocols.
+/// other protocols. Profiles of servers that listen over TLS only have no address for IIOP, so they come with the others.
 pub(crate) fn urls(object: &Ref, name: &str) -> Vec<String> {
     let ior = object.ior();
     let iiop = ior
@@ -188,16 +188,20 @@ pub(crate) fn urls(object: &Ref, name: &str) -> Vec<String> {
         .map(|endpoint| format!("corbaloc::{endpoint}/{name}"));
     let protocols = &object.orb().options().protocols;
     let others = ior.profiles.iter().filter_map(|tagged| {
-        let protocol = protocols.tagged(tagged.tag)?;
-        if protocol.name() == "iiop" {
-            return None;
-        }
-        let mut profile = protocol.profile().read(tagged).ok()?;
-        profile.key = name.as_bytes().to_vec();
-        protocols.url_of(&Ior {
-            type_id: String::new(),
-            profiles: vec![protocol.profile().write(&profile)],
-        })
+        let renamed = match IiopProfile::parse(tagged) {
+            Ok(profile) if !profile.endpoints().is_empty() => return None,
+            Ok(mut profile) => {
+                profile.object_key = name.as_bytes().to_vec();
+                profile.to_profile()
+            }
+            Err(_) => {
+                let protocol = protocols.tagged(tagged.tag)?;
+                let mut profile = protocol.profile().read(tagged).ok()?;
+                profile.key = name.as_bytes().to_vec();
+                protocol.profile().write(&profile)
+            }
+        };
+        protocols.url_of(&Ior { type_id: String::new(), profiles: vec![renamed] })
     });
     iiop.chain(others).collect()
 }

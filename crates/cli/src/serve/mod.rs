@@ -157,8 +157,9 @@ fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
 
 /// Returns the short URL of a bound name: for IIOP, or else for another protocol.
 fn named(object: &ObjectRef, name: &str) -> Option<String> {
-    match object.reference().ior().iiop_profiles().next() {
-        Some(profile) => Some(format!("corbaloc::1.2@{}/{name}", profile.endpoints()[0])),
+    let mut plain = object.reference().ior().iiop_profiles().flat_map(|it| it.endpoints());
+    match plain.next() {
+        Some(endpoint) => Some(format!("corbaloc::1.2@{endpoint}/{name}")),
         None => urls(object.reference(), name).into_iter().next(),
     }
 }

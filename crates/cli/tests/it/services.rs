@@ -48,6 +48,38 @@ fn a_service_names_only_options_that_it_has() {
     }
 }
 
+/// The profiles of a server that listens over TLS only have no plain address.
+#[test]
+#[cfg(feature = "tls")]
+fn services_that_listen_over_tls_only_print_their_urls() {
+    let folder = Folder::new("services-tls");
+    let (certificates, idl) = (folder.path("certificates"), folder.file("account.idl", IDL));
+    assert!(run(&["cert", "new", "--dir", &certificates]).status.success());
+    let (server, roots) = (format!("{certificates}/server.pem"), format!("{certificates}/ca.pem"));
+    let store = folder.path("ifr.redb");
+    assert!(run(&["ifr", "load", &idl, "--store", &store]).status.success());
+    let services: [(&[&str], &str, usize); 5] = [
+        (&["name", "serve", "--in-memory"], "/NameService", 1),
+        (&["event", "serve", "--notify"], "/NotifyChannel", 2),
+        (&["sched", "serve"], "/ScheduleService", 1),
+        (&["ifr", "serve", "--store", &store], "/InterfaceRepository", 1),
+        (&["serve", "--idl", &idl, "--defaults", "--name", "Account"], "/Account", 1),
+    ];
+    for (service, name, urls) in services {
+        let tls = ["--listen", "iiops://127.0.0.1:0", "-ORBTlsCertificate", &server];
+        let mut process =
+            Process::spawn(command(&[service, &tls[..], &["-ORBTlsRoots", &roots]].concat()));
+        for _ in 0..urls {
+            process.wait_for_line("corbaloc:iiops:1.2@127.0.0.1:", LIMIT);
+        }
+        let is_named = process
+            .output()
+            .iter()
+            .any(|line| line.text.contains("corbaloc:iiops:") && line.text.contains(name));
+        assert!(is_named, "{service:?}: {:?}", process.output());
+    }
+}
+
 #[test]
 fn services_print_their_access_rules() {
     let folder = Folder::new("services-rules");

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use oxorb_core::interceptor::Interceptors;
 use oxorb_core::{
-    Admission, Interface, Measurements, ObjectRef, Options, Servant, SetupError, Threadpool,
-    ThreadpoolId,
+    Admission, Interface, Measurements, Options, Servant, SetupError, Threadpool, ThreadpoolId,
 };
 use oxorb_poa::{AdapterObserver, Poa, RootAdapter};
 
@@ -71,10 +70,10 @@ impl Orb {
             return Err(SetupError::Preconnect(Box::new(error)));
         }
         let scheduler = core.options().realtime.scheduler.as_ref();
-        if listens && scheduler.is_some_and(|scheduler| scheduler.measure) {
+        if scheduler.is_some_and(|scheduler| scheduler.measure) {
             serve(&root_poa, Measurements::NAME, Arc::new(Measurements))?;
         }
-        if listens && core.options().realtime.admission.is_some() {
+        if core.options().realtime.admission.is_some() {
             serve(&root_poa, Admission::NAME, Arc::new(Admission))?;
         }
         if let Err(error) = core.serve_metrics() {
@@ -128,12 +127,11 @@ impl Orb {
     }
 }
 
-/// Binds an object of the ORB itself to `corbaloc::host:port/name`, where `oxorb sched` finds it.
+/// Binds an object of the ORB itself to `corbaloc::host:port/name`, where `oxorb sched` finds it when the ORB listens.
+/// The ORB does not begin to listen.
 fn serve(root: &Poa, name: &str, servant: Arc<dyn Servant>) -> Result<(), SetupError> {
-    let object = root.activate_servant(servant);
-    let object = object.map_err(|error| SetupError::Configuration(Box::new(error)))?;
-    root.bind_name(name, &ObjectRef::from_ref(object));
-    Ok(())
+    let active = root.activate_named(name, servant);
+    active.map_err(|error| SetupError::Configuration(Box::new(error)))
 }
 
 impl Deref for Orb {

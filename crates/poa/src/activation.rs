@@ -68,6 +68,29 @@ impl Poa {
         })
     }
 
+    /// Activates a servant under a plain name, like [`activate`](Self::activate) and
+    /// [`bind_name`](Self::bind_name), but without making a reference. The ORB needs no address, so it does not begin
+    /// to listen.
+    ///
+    /// # Errors
+    /// Those of [`activate`](Self::activate).
+    pub fn activate_named(&self, name: &str, servant: Arc<dyn Servant>) -> Result<(), PoaError> {
+        self.retains()?;
+        if self.inner.policies.id_assignment == IdAssignment::User {
+            return Err(PoaError::WrongPolicy(
+                "the application assigns the ids of this POA: use activate_with_id",
+            ));
+        }
+        let id = match self.inner.policies.active_keys() {
+            true => None,
+            false => Some(self.new_id()),
+        };
+        let place = self.insert(servant, id.as_ref())?;
+        let id = id.unwrap_or_else(|| place.to_id().as_slice().into());
+        self.bind_name_to_id(name, id);
+        Ok(())
+    }
+
     /// Activates a servant without a static type, like
     /// [`activate_with_id`](Self::activate_with_id).
     ///

@@ -1,13 +1,16 @@
 //! `oxorb sched admit`, `release`, `admitted` and `load --server` against a running server.
 
-use oxorb::Orb;
+use oxorb::{Builder, Orb};
 use serde_json::Value;
 
 use crate::common::{Folder, good, sched, text};
 
 fn server(how: &str) -> (Orb, String) {
-    let orb =
-        Orb::builder().listen("iiop://127.0.0.1:0").setting("Admission", how).build().unwrap();
+    of(Orb::builder().setting("Admission", how))
+}
+
+fn of(builder: Builder) -> (Orb, String) {
+    let orb = builder.listen("iiop://127.0.0.1:0").build().unwrap();
     let object = orb.root_poa().create_reference::<oxorb::ObjectRef>().unwrap();
     let ior = oxorb::Interface::reference(&object).ior().clone();
     let url = oxorb::ior::corbaloc(&ior).unwrap();
@@ -63,6 +66,14 @@ fn operations_are_admitted_listed_and_released() {
     assert_eq!(released, "operation a::B::one is released\n");
     assert!(!sched(&["release", "operation", "a::B::one", "--server", &url]).status.success());
     assert!(admit("a::B::three").status.success());
+    orb.shutdown(true).unwrap();
+}
+
+/// The services of the command listen when their objects exist.
+#[test]
+fn a_server_that_listens_late_admits_work() {
+    let (orb, url) = of(Orb::builder().setting("Admission", "late=refuse").listen_late());
+    assert_eq!(json(&["admitted", "--server", &url])["late_comers"], "refuse");
     orb.shutdown(true).unwrap();
 }
 

@@ -586,13 +586,13 @@ fn target(adapter: &RootAdapter, servant: &dyn Servant) -> Target {
 fn call_implicit(servant: &dyn Servant, mut upcall: Upcall<'_>) -> Outcome {
     match upcall.operation() {
         "_is_a" => match upcall.args(|d| d.string()) {
-            Ok(id) => {
-                let yes = servant.is_a(&id);
-                upcall.reply(|e| {
+            Ok(id) => match servant.answer_is_a(&id) {
+                Ok(yes) => upcall.reply(|e| {
                     e.boolean(yes);
                     Ok(())
-                })
-            }
+                }),
+                Err(exception) => upcall.fail(exception),
+            },
             Err(rejected) => upcall.reject(rejected),
         },
         "_non_existent" | "_not_existent" => upcall.reply(|e| {

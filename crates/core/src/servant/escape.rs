@@ -18,6 +18,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use oxorb_cdr::{CharSet, Dialect};
+use oxorb_object::SystemException;
 
 use crate::{Outcome, Servant, Upcall};
 
@@ -68,6 +69,10 @@ impl Servant for Escaping {
 
     fn is_a(&self, id: &str) -> bool {
         self.0.is_a(id)
+    }
+
+    fn answer_is_a(&self, id: &str) -> Result<bool, SystemException> {
+        self.0.answer_is_a(id)
     }
 
     fn identity(&self) -> usize {

@@ -26,6 +26,8 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use oxorb_object::SystemException;
+
 use crate::CurrentLane;
 
 /// Servant as the object adapter calls it: untyped.
@@ -69,6 +71,15 @@ pub trait Servant: Send + Sync + 'static {
     /// Reports whether the object supports the interface `id` (`_is_a`).
     fn is_a(&self, id: &str) -> bool {
         id == self.repository_id() || id == crate::ObjectRef::ID
+    }
+
+    /// Answers a client's `_is_a`. By default, returns [`is_a`](Self::is_a). A servant that asks another server
+    /// implements it, so that its client receives the exception if that server cannot be asked.
+    ///
+    /// # Errors
+    /// The exception that the client receives instead of an answer.
+    fn answer_is_a(&self, id: &str) -> Result<bool, SystemException> {
+        Ok(self.is_a(id))
     }
 
     /// Returns a number that identifies the servant: two wrappers of one shared servant return the

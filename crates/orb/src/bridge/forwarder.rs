@@ -289,10 +289,17 @@ impl Servant for Forwarder {
     }
 
     fn is_a(&self, id: &str) -> bool {
+        self.answer_is_a(id).unwrap_or(false)
+    }
+
+    fn answer_is_a(&self, id: &str) -> Result<bool, SystemException> {
         let _running = self.activity.enter();
-        let passage = self.passage.upgrade();
-        passage.is_some_and(|passage| passage.may_be_narrowed_to(id))
-            && self.native.with_timeout(IS_A).is_a(id).unwrap_or(false)
+        let passage = self.passage.upgrade().ok_or(GONE)?;
+        if !passage.may_be_narrowed_to(id) {
+            return Ok(false);
+        }
+        let answered = self.native.with_timeout(IS_A).is_a(id);
+        answered.inspect_err(|_| add(&passage.counts.failed, 1))
     }
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {

@@ -557,6 +557,22 @@ fn without_types_references_lead_past_the_bridge() {
 }
 
 #[test]
+fn a_query_about_a_target_that_cannot_be_reached_is_an_exception() {
+    let _guard = watchdog(LONG);
+    let Chain { server, middle, bridge, client, part } =
+        chain(TCP, listening(TCP), Orb::builder(), Interfaces::default());
+    server.shutdown(true).unwrap();
+    let failed = part.is_a("IDL:Parts/Listener:1.0").unwrap_err();
+    let kinds = [SystemExceptionKind::Transient, SystemExceptionKind::CommFailure];
+    assert!(kinds.contains(&failed.kind), "{failed}");
+    assert_eq!(bridge.statistics().failed, 1);
+    for orb in [&client, &middle] {
+        orb.shutdown(true).unwrap();
+    }
+    bridge.close();
+}
+
+#[test]
 fn a_target_that_leads_to_the_bridge_itself_is_an_exception() {
     let _guard = watchdog(LONG);
     let server = listening(TCP).build().unwrap();

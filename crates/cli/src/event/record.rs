@@ -49,8 +49,15 @@ const FLUSH: Duration = Duration::from_millis(500);
 
 pub(super) fn run(args: &Args) -> Done {
     let types = args.types.load()?;
-    let mut recording = Recording::create(&args.file, args.force)?;
     let mut consumer = args.wanted.connect(&types, args.format)?;
+    // Create the file only now: without a channel there is nothing to record.
+    let mut recording = match Recording::create(&args.file, args.force) {
+        Ok(recording) => recording,
+        Err(failed) => {
+            let _ = consumer.end();
+            return Err(failed);
+        }
+    };
     match args.format {
         Format::Text => {
             oxorb_terminal::note!("recording {} to {}", consumer.url(), args.file.display())

@@ -9,16 +9,21 @@ use oxorb_event::rtec_event_channel_admin::{
 };
 use oxorb_event::rtec_event_comm::{Event, EventHeader, PushConsumerRef};
 use oxorb_event::{Filter, INITIAL_NAME, asks_for, in_order, publishes};
+use oxorb_naming::Names;
 
 use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Failed, because};
 
+/// Port of this machine at which a channel is looked for by default.
+const PORT: u16 = 2811;
+
 /// Options that select the channel.
 #[derive(Clone, clap::Args)]
 pub(super) struct ChannelArgs {
     /// Event channel: IOR:, corbaloc:, corbaname: or file:. Default: -ORBInitRef EventService=URL, or else the object
-    /// bound as EventService in the Naming Service
+    /// bound as EventService in the Naming Service, or else, without -ORBInitRef NameService=URL,
+    /// corbaloc::localhost:2811/EventService
     #[arg(long, value_name = "URL")]
     at: Option<String>,
     /// Time limit for connecting, and for each call. For example 300ms; a bare number is milliseconds
@@ -44,7 +49,7 @@ impl ChannelArgs {
         let object = self.find(orb).map_err(|why| {
             because(format!(
                 "{why}\nno event channel was found. Specify one with --at URL or -ORBInitRef {INITIAL_NAME}=URL; \
-                 `oxorb event serve` starts one"
+                 `oxorb event serve --port {PORT}` starts one on this machine, which is found without options"
             ))
         })?;
         Ok(Channel { orb: orb.clone(), object })
@@ -68,11 +73,26 @@ impl ChannelArgs {
         }
         match orb.resolve(&format!("corbaloc:rir:/{INITIAL_NAME}")) {
             Err(ResolveError::UnknownName { .. }) => {
-                let names = crate::name::usual(orb).map_err(said)?;
-                names.resolve(INITIAL_NAME).map_err(|error| error.to_string())
+                let names = crate::name::usual(orb).map_err(said);
+                let found = names.and_then(|names| {
+                    names.resolve(INITIAL_NAME).map_err(|error| error.to_string())
+                });
+                found.or_else(|why| here(orb, why))
             }
             found => found.map_err(said),
         }
+    }
+}
+
+/// Returns the channel of this machine, unless a name server was specified that does not have it: events must not go
+/// to another channel than the user expects. `why` is the reason why there is no other channel.
+fn here(orb: &Orb, why: String) -> Result<EventChannelRef, String> {
+    match Names::of(orb) {
+        Err(ResolveError::UnknownName { .. }) => {
+            let url = format!("corbaloc::localhost:{PORT}/{INITIAL_NAME}");
+            orb.resolve(&url).map_err(|error| format!("{why}\n{error}"))
+        }
+        _ => Err(why),
     }
 }
 

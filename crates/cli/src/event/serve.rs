@@ -57,7 +57,8 @@ pub(crate) struct Args {
     /// Syntax of the Notification Service's filters
     #[arg(long, value_enum, default_value_t, requires = "notify")]
     filters: Filters,
-    /// Port to listen on; references outlive the process if the port is always the same; 0 lets the system choose
+    /// Port to listen on; references outlive the process if the port is always the same; 0 lets the system choose. The
+    /// other commands look for a channel at port 2811 of this machine
     #[arg(long, default_value_t = 0)]
     port: u16,
     #[command(flatten)]

@@ -50,7 +50,7 @@ impl ServiceArgs {
         let remote = remote.map_err(|failed| match failed {
             Failed::Because(why) => because(format!(
                 "{why}\nno scheduling service was found. Specify one with --at URL or -ORBInitRef {INITIAL_NAME}=URL; \
-                 `oxorb sched serve` starts one"
+                 `oxorb sched serve --port 4711` starts one at corbaloc::localhost:4711/{INITIAL_NAME}"
             )),
             told => told,
         })?;

@@ -545,6 +545,10 @@ fn what_is_wrong_is_said_once_and_in_its_place() {
     assert!(publish(&["--idl", &idl, "--as", "plant::Lever", "1"]).contains("plant::Lever"));
     let nowhere = bad(&["sub", "--at", "corbaloc::127.0.0.1:1/EventService"]);
     assert!(nowhere.contains("oxorb event serve"), "{nowhere}");
+    let not_written = folder.path("never.mcap");
+    let nowhere = bad(&["record", &not_written, "--at", "corbaloc::127.0.0.1:1/EventService"]);
+    assert!(nowhere.contains("oxorb event serve"), "{nowhere}");
+    assert!(!std::path::Path::new(&not_written).exists());
     let file = folder.file("no.mcap", "no recording");
     let replay = bad(&["replay", &file, "--at", server.url()]);
     assert!(replay.contains("no.mcap") && replay.contains("not an MCAP file"), "{replay}");

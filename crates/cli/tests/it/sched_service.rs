@@ -215,7 +215,9 @@ fn it_binds_itself_in_the_naming_service() {
     let same = json(&["list", "--format", "json", "-ORBInitRef", &init]);
     assert_eq!(same, listed);
     let told = bad(sched(&["list", "--at", "corbaloc::127.0.0.1:1/ScheduleService"]));
-    assert!(told.contains("`oxorb sched serve` starts one"), "{told}");
+    let advice =
+        "`oxorb sched serve --port 4711` starts one at corbaloc::localhost:4711/ScheduleService";
+    assert!(told.contains(advice), "{told}");
     // The server unbinds its name when it ends (N4).
     let pid = server.process.id().to_string();
     let killed = Command::new("kill").args(["-TERM", &pid]).status();

@@ -192,7 +192,7 @@ impl Gateway {
         // The addresses inside must be known before the first client outside can send a reference that contains them.
         for side in [Side::Inside, Side::Outside] {
             let listening = self.orb(side).listen();
-            listening.map_err(|error| Error::Setup(error.into()))?;
+            listening.map_err(|error| Error::Side(side.word(), error.into()))?;
             self.0.sides.half(side).listen()?;
         }
         Ok(())
@@ -267,7 +267,7 @@ fn orb(builder: Builder, side: Side, late: &Arc<OnceLock<Weak<Sides>>>) -> Resul
     let late = Arc::clone(late);
     let check = move |to: &Ior| may_follow(&late, to, side);
     let builder = builder.listen_late().configure(|options| options.check_forwards(check));
-    builder.build().map_err(|error| Error::Setup(error.into()))
+    builder.build().map_err(|error| Error::Side(side.word(), error.into()))
 }
 
 /// Checks whether calls of targets on a side may follow a forward.

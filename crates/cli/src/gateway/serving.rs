@@ -28,7 +28,7 @@ pub(super) fn serve(path: &Path, reading: &Reading, format: Format) -> Done {
     let file = GatewayFile::read(path)?;
     let (gateway, types) = gateway(&file, reading, |builder| builder)?;
     open_names(&gateway, &file, types.as_ref())?;
-    gateway.listen()?;
+    gateway.listen().map_err(|error| because(format!("{}: {error}", path.display())))?;
     if file.key.is_none() {
         warning(
             "the file contains no `key`: references of the gateway are valid only while the gateway runs",
@@ -39,7 +39,13 @@ pub(super) fn serve(path: &Path, reading: &Reading, format: Format) -> Done {
         let reference = gateway.reference(name);
         let reference = reference.map_err(|error| because(format!("{}: {error}", object.place)))?;
         let type_id = &reference.reference().ior().type_id;
-        if (!file.idl.is_empty() || file.ifr.is_some()) && !gateway.knows(type_id) {
+        if type_id.is_empty() {
+            warning(&format!(
+                "{}: the interface of {name} is unknown: the reference does not state it, and the target did not \
+                 answer; name it with `interface`",
+                object.place
+            ));
+        } else if (!file.idl.is_empty() || file.ifr.is_some()) && !gateway.knows(type_id) {
             warning(&format!(
                 "{}: no IDL and no repository has the interface {type_id:?} of {name}; name it with `interface`",
                 object.place
@@ -93,11 +99,11 @@ pub(super) fn check(path: &Path, reference: &str, reading: &Reading, format: For
                     "unknown: arguments and results are treated according to the setting `unknown`"
                 }
             };
-            let _ = writeln!(
-                out,
-                "{STRONG}interface{STRONG:#}      {} {known}",
-                Printable(&ior.type_id)
-            );
+            let known = match ior.type_id.as_str() {
+                "" => "not stated in the reference; the gateway asks the target for it".to_owned(),
+                id => format!("{} {known}", Printable(id)),
+            };
+            let _ = writeln!(out, "{STRONG}interface{STRONG:#}      {known}");
             print(out)
         }
         Format::Json => {

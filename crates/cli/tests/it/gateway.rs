@@ -153,6 +153,31 @@ mod with_tls {
     }
 
     #[test]
+    fn a_taken_port_is_reported_with_file_and_side() {
+        let folder = Folder::new("gateway-taken");
+        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap().to_string();
+        let inside = format!("[inside.orb]\nListenEndpoints = \"iiop://{address}\"\n");
+        let file = folder.file("gateway.toml", &inside);
+        fails(&["gateway", &file], "gateway.toml: the side inside of the gateway: ");
+        fails(&["gateway", &file], &address);
+    }
+
+    #[test]
+    fn an_interface_that_nobody_states_is_reported() {
+        let folder = Folder::new("gateway-unstated");
+        let nobody = format!("corbaloc::127.0.0.1:{}/A", free_port());
+        let side = "ListenEndpoints = \"iiop://127.0.0.1:0\"\n";
+        let text = format!("[outside.orb]\n{side}[inside.orb]\n{side}[objects]\nA = {nobody:?}\n");
+        let file = folder.file("gateway.toml", &text);
+        let mut gateway = Process::spawn(command(&["gateway", &file]));
+        gateway.wait_for_line("gateway.toml:6: the interface of A is unknown", LIMIT);
+        let checked = run(&["gateway", "check", &file, &nobody]);
+        let told = super::text(&checked.stdout);
+        assert!(told.contains("not stated in the reference"), "{checked:?}");
+    }
+
+    #[test]
     fn mistakes_are_reported_with_their_places() {
         let folder = Folder::new("gateway-mistakes");
         let file = |text: &str| folder.file("gateway.toml", text);

@@ -9,9 +9,12 @@ use crate::{ResolveError, SetupError};
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An ORB of the gateway, or the ORB that sends in the other byte order, could not be created.
+    /// The ORB that sends in the other byte order could not be created.
     #[error("creating an ORB of the bridge failed: {0}")]
     Setup(#[source] Box<SetupError>),
+    /// The ORB of a side of a gateway could not be created, or cannot listen. The text names the side.
+    #[error("the side {0} of the gateway: {1}")]
+    Side(&'static str, #[source] Box<SetupError>),
     /// The bridge's object adapters, or an object in them, could not be created.
     #[error("creating an object of the bridge failed: {0}")]
     Poa(#[from] PoaError),

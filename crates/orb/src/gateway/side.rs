@@ -20,13 +20,18 @@ impl Side {
             Side::Inside => Side::Outside,
         }
     }
+
+    /// Returns the name of the side.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Side::Outside => "outside",
+            Side::Inside => "inside",
+        }
+    }
 }
 
 impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Side::Outside => "outside",
-            Side::Inside => "inside",
-        })
+        f.pad(self.word())
     }
 }

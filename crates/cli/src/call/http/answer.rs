@@ -54,10 +54,10 @@ pub(super) fn failed(reply: &Reply, has_token: bool) -> Failed {
         300..=399 => because(format!("{why}; the command does not follow redirections")),
         401 if !has_token => because(format!("{why}; supply a token with --token FILE")),
         403 if text_of("type").as_deref() == Some(DENIED) => because(match has_token {
-            true => {
-                format!("{why}; the gateway knows the token, but its rules require another token")
-            }
-            false => format!("{why}; supply a token with this right with --token FILE"),
+            true => format!("{why}; the gateway knows the token, but its rules deny this to it"),
+            false => format!(
+                "{why}; its rules deny this without a token. If they allow it with one, supply it with --token FILE"
+            ),
         }),
         _ => because(why),
     }

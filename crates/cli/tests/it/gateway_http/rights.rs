@@ -76,10 +76,7 @@ fn rules_decide_by_the_token_what_a_client_may_call() {
     let called = run(&["call", "--token", &file, &bank.url(), "withdraw", "5"]);
     assert_eq!(called.status.code(), Some(1), "{called:?}");
     let said = text(&called.stderr);
-    assert!(
-        said.contains("403 Forbidden") && said.contains("rules require another token"),
-        "{said}"
-    );
+    assert!(said.contains("403 Forbidden") && said.contains("rules deny this to it"), "{said}");
     assert!(called.stdout.is_empty(), "there is no exception: {called:?}");
 
     fs::write(

@@ -169,8 +169,11 @@ fn check_reserved(name: &str, checkout: Option<&Path>) -> Done {
     Ok(())
 }
 
-/// Returns the checkout to build with; `None` for the published version.
-fn checkout(asked: Option<PathBuf>) -> Result<Option<PathBuf>, oxorb_terminal::output::Failed> {
+/// Returns the checkout to build with: by default the one that the command was built from; `None` for the published
+/// version.
+pub(crate) fn checkout(
+    asked: Option<PathBuf>,
+) -> Result<Option<PathBuf>, oxorb_terminal::output::Failed> {
     const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let is_one = |folder: &Path| folder.join("crates/orb/Cargo.toml").is_file();
     let Some(asked) = asked else {

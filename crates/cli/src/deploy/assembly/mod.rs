@@ -37,7 +37,8 @@ pub(crate) struct Args {
     /// Process to write; required if the plan has several
     #[arg(long, value_name = "NAME")]
     process: Option<String>,
-    /// Folder of the crate NAME (executors, or oxorb itself), relative to --out (default: ../NAME); may be repeated
+    /// Folder of the crate NAME (executors, or oxorb itself), relative to --out (default: ../NAME; for oxorb, the
+    /// checkout that this command was built from, or else the published version); may be repeated
     #[arg(long = "crate", value_name = "NAME=FOLDER", value_parser = crate_folder)]
     crates: Vec<(String, String)>,
     /// Folder for src/main.rs and Cargo.toml; created if missing. An existing Cargo.toml is kept
@@ -57,6 +58,12 @@ fn crate_folder(text: &str) -> Result<(String, String), String> {
 /// Writes the program of one process.
 pub(super) fn run(mut args: Args) -> Done {
     files::take_rt(&args.plan, &mut args.rt)?;
+    if !args.crates.iter().any(|(name, _)| name == "oxorb")
+        && let Some(checkout) = crate::new::checkout(None)?
+    {
+        let folder = checkout.join("crates/orb").display().to_string();
+        args.crates.push(("oxorb".to_owned(), folder));
+    }
     let args = &args;
     let wrong = |file: &Path, error: Error| files::located(file, &error);
     let mut plan =

@@ -391,7 +391,7 @@ fn try_endpoint(protocol: &str, address: &str, at: &ObjectRef) -> Endpoint {
         let Some(attempt) = failure.attempts.last() else {
             return failed(failure.to_string());
         };
-        return failed(match doubt(at) {
+        return failed(match doubt(protocol, at) {
             Some(why) => format!("{} ({why})", attempt.what),
             None => attempt.what.clone(),
         });
@@ -416,9 +416,11 @@ fn try_endpoint(protocol: &str, address: &str, at: &ObjectRef) -> Endpoint {
 }
 
 /// Returns why the only endpoint of `at` looks unreachable from here.
-fn doubt(at: &ObjectRef) -> Option<&'static str> {
+fn doubt(protocol: &str, at: &ObjectRef) -> Option<&'static str> {
     let profile = at.reference().ior().iiop_profiles().next()?;
-    crate::reach::doubt(&profile.host, profile.port)
+    // A profile for TLS has port 0: a component contains the port of TLS.
+    let port = if protocol == "iiops" { 1 } else { profile.port };
+    crate::reach::doubt(&profile.host, port)
 }
 
 /// Adds the failure of the connection to an exception, if known.

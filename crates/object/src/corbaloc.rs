@@ -237,6 +237,9 @@ impl fmt::Display for Error {
                 "the address \"{}\" is malformed: {why}; the form is [iiop]:[<major>.<minor>@]<host>[:<port>]",
                 Printable(address)
             ),
+            Self::Protocol(protocol) if protocol.eq_ignore_ascii_case("iiops") => f.write_str(
+                "the protocol \"iiops\" (IIOP over TLS) is not supported by this program: it needs the feature tls",
+            ),
             Self::Protocol(protocol) => {
                 write!(
                     f,

@@ -254,7 +254,8 @@ mod tests {
             "OMG 99: the OMG has not assigned this code to NO_RESPONSE"
         );
         assert_eq!(shown(K::Marshal, 0x1234_5678), "0x12345678");
-        assert_eq!(shown(K::Transient, OMG | 2), "OMG 2: no usable profile in the reference");
+        let usable = "OMG 2: no usable profile in the reference; calls over TLS need trusted roots (-ORBTlsRoots)";
+        assert_eq!(shown(K::Transient, OMG | 2), usable);
         assert_eq!(
             shown(K::Transient, TAO | 2 << 7 | 5),
             "TAO 261: while sending a request, ECONNREFUSED"

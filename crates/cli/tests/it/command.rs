@@ -610,6 +610,11 @@ fn a_command_without_tls_says_how_to_build_one() {
         let why = bad(args);
         assert!(why.contains("`cargo install --locked --path crates/cli --features tls`"), "{why}");
     }
+    let listening = ["name", "serve", "--in-memory", "--listen", "iiops://127.0.0.1:0"];
+    for args in [&["ping", "corbaloc:iiops:localhost/A"][..], &listening] {
+        let why = bad(args);
+        assert!(why.contains("needs the feature tls"), "{why}");
+    }
 }
 
 #[test]

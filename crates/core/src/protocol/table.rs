@@ -161,6 +161,11 @@ impl Protocols {
                 return read(protocol, Notation::Colon, part);
             }
         }
+        if text.after("iiops://").is_some() {
+            return Err(text.error(
+                "iiops:// (IIOP over TLS) is not supported by this program: it needs the feature tls",
+            ));
+        }
         let mut forms = String::from("an endpoint begins with ");
         for (at, protocol) in self.iter().enumerate() {
             let separator = if at == 0 { "" } else { ", " };
@@ -249,6 +254,7 @@ mod tests {
         refused("", "", forms);
         refused("shmiop://x", "shmiop://x", forms);
         refused("iiop://a:1;", "", forms);
+        refused("iiops://:2810", "iiops://:2810", "needs the feature tls");
         refused("iiop://a:1;mem://b c", "b c", "letters, digits");
         refused("iiop://2.0@h:1", "2.0", "versions");
         refused("iiop://1.1@h:1,1.3@h:2", "1.3", "versions");

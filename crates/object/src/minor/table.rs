@@ -214,7 +214,7 @@ minors! {
     }
     Transient transient {
         OMG 1 DISCARDING: "the object adapter discards requests or lacks resources", "try again later; activate the POA manager if this lasts";
-        OMG 2 NO_USABLE_PROFILE: "no usable profile in the reference", "check host, port and protocols in the reference with `oxorb ior show`";
+        OMG 2 NO_USABLE_PROFILE: "no usable profile in the reference; calls over TLS need trusted roots (-ORBTlsRoots)", "check host, port and protocols in the reference with `oxorb ior show`";
         OMG 3 CANCELLED: "the request was cancelled", "send it again if it still matters";
         OMG 4 POA_DESTROYED: "the object adapter was destroyed", "try again when the server has restarted";
         OXORB 1 CONNECT_FAILED: "no endpoint of the reference accepted a connection", "check that the server runs and that its published address can be reached from here";

@@ -246,6 +246,8 @@ fn corbaloc_errors_say_what_is_wrong() {
     }
     assert_eq!(parse("corbalok:"), Error::Scheme);
     assert_eq!(parse("corbaloc:ssliop:host"), Error::Protocol("ssliop".into()));
+    let over_tls = parse("corbaloc:iiops:host").to_string();
+    assert!(over_tls.contains("needs the feature tls"), "{over_tls}");
     assert_eq!(parse("corbaloc:rir:,:host"), Error::MixedInitialReference);
     assert_eq!(parse("corbaloc::host/%4"), Error::Escape { escape: "%4".into() });
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Test certificates: an authority and certificates signed by it.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rcgen::{
@@ -82,10 +82,17 @@ pub fn make(wanted: &WantedCertificates) -> Result<Vec<CertificateFile>, String>
     let failed = |error: rcgen::Error| error.to_string();
     let key = || KeyPair::generate().map_err(failed);
 
-    let mut authority = dated(CertificateParams::default(), "OxORB test authority");
+    // Peers find the authority of a certificate by its name. Each authority has another name, so that a certificate of
+    // another authority is reported as such, and not as one with a wrong signature.
+    let authority_key = key()?;
+    let mut name = String::from("OxORB test authority ");
+    for octet in authority_key.public_key_raw().iter().skip(1).take(4) {
+        let _ = write!(name, "{octet:02x}");
+    }
+    let mut authority = dated(CertificateParams::default(), &name);
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    let authority = CertifiedIssuer::self_signed(authority, key()?).map_err(failed)?;
+    let authority = CertifiedIssuer::self_signed(authority, authority_key).map_err(failed)?;
     let made = |name: &str, content: String, secret| CertificateFile {
         name: name.to_owned(),
         content,
@@ -133,6 +140,9 @@ fn day(number: i64) -> (i32, u8, u8) {
 
 #[cfg(test)]
 mod tests {
+    use rustls::pki_types::CertificateDer;
+    use rustls::pki_types::pem::PemObject as _;
+
     use super::*;
 
     #[test]
@@ -163,6 +173,14 @@ mod tests {
         let made = make(&wanted("localhost", "alice", 9)).unwrap();
         let names: Vec<_> = made.iter().map(|made| made.name.as_str()).collect();
         assert_eq!(names, ["ca.pem", "ca.key", "server.pem", "alice.pem"]);
+        let authority = |made: &[CertificateFile]| {
+            let der = CertificateDer::from_pem_slice(made[0].content.as_bytes()).unwrap();
+            let subject = crate::tls::certificate::subject_of(&der, None).unwrap();
+            subject.name.to_string()
+        };
+        let other = make(&wanted("localhost", "alice", 9)).unwrap();
+        assert!(authority(&made).starts_with("CN=OxORB test authority "), "{}", authority(&made));
+        assert_ne!(authority(&made), authority(&other));
         assert!(!format!("{made:?}").contains("PRIVATE"));
     }
 }

@@ -75,6 +75,7 @@ fn fault_of(fault: &CertificateError) -> String {
         }
         Fault::NotValidForNameContext { expected, presented } => {
             let expected = expected.to_str();
+            let presented: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
             let presented = presented.join(", ");
             format!(
                 "is for {presented}, not for {expected} (-ORBTlsServerName sets the expected name)"
@@ -93,6 +94,12 @@ fn fault_of(fault: &CertificateError) -> String {
         Fault::Other(other) => format!("is refused: {}", other.0),
         other => format!("is refused: {other:?}"),
     }
+}
+
+/// Returns the name in a description such as `DnsName("bank.example")`.
+fn bare(name: &str) -> &str {
+    let inner = name.split_once('(').and_then(|(_, inner)| inner.strip_suffix(')'));
+    inner.map_or(name, |inner| inner.trim_matches('"'))
 }
 
 fn alert_of(alert: AlertDescription) -> String {

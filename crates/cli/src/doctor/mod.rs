@@ -77,6 +77,38 @@ struct Report {
     unknown: usize,
 }
 
+/// Names of all findings. Some do not apply to every host.
+const NAMES: [&str; 28] = [
+    "preemption",
+    "throttling",
+    "starving processes",
+    "isolated processors",
+    "interrupts",
+    "speed",
+    "idle states",
+    "shared cores",
+    "locked memory",
+    "transparent huge pages",
+    "swap",
+    "locked pages that move",
+    "pages between nodes",
+    "merged pages",
+    "real-time priority",
+    "capabilities",
+    "container",
+    "filter of system calls",
+    "processor time of the control group",
+    "memory of the control group",
+    "processors of the control group",
+    "real-time threads of the control group",
+    "clock",
+    "arriving packets",
+    "priority of the threads that process packets",
+    "busy polling",
+    "packets kept back",
+    "leaving packets",
+];
+
 /// Runs the checks that the arguments select.
 pub(crate) fn run(args: Args) -> Done {
     if let Some(endpoint) = &args.measure.answer {
@@ -106,13 +138,14 @@ pub(crate) fn run(args: Args) -> Done {
         };
     }
     let report = Report::of(&host);
-    if let Some(unknown) = host.unknown_name(report.findings.iter().map(|it| it.name)) {
-        let names: Vec<&str> =
-            Report::of(&Host::at(args.root)).findings.iter().map(|it| it.name).collect();
+    if let Some(unknown) = host.unknown_name(NAMES.into_iter()) {
         return Err(because(format!(
             "there is no finding {unknown:?}; the findings are {}",
-            names.join(", ")
+            NAMES.join(", ")
         )));
+    }
+    for name in args.only.iter().filter(|&name| report.findings.iter().all(|it| it.name != *name)) {
+        oxorb_terminal::note!("{name}: does not apply to this host");
     }
     match args.format {
         Format::Json => print_json(&report)?,

@@ -215,6 +215,11 @@ fn findings_are_picked_by_name() {
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
     assert!(said.contains("there is no finding \"swop\"") && said.contains("swap"), "{said}");
+    // A documented finding that does not apply to this host.
+    let output = doctor(&["--root", &root, "--only", "interrupts"]);
+    assert!(output.status.success(), "{output:?}");
+    let said = text(&output.stderr);
+    assert!(said.contains("interrupts: does not apply to this host"), "{said}");
 }
 
 #[test]
@@ -222,6 +227,9 @@ fn a_tuned_host_is_good() {
     let folder = host("doctor-tuned", &TUNED);
     let found = findings(&folder);
     for (name, finding) in found.as_object().expect("findings by name") {
+        let root = folder.0.display().to_string();
+        let picked = doctor(&["--root", &root, "--only", name]);
+        assert!(picked.status.success() && picked.stderr.is_empty(), "{picked:?}");
         assert_eq!(finding["verdict"], "good", "{name}: {finding}");
     }
     let root = folder.0.display().to_string();

@@ -38,6 +38,13 @@ pub fn because(why: impl Display) -> Failed {
     Failed::Because(why.to_string())
 }
 
+/// Returns a number with its noun, which has an s in the plural: `1 event`, `2 events`.
+pub fn counted(many: impl Display, noun: &str) -> String {
+    let many = many.to_string();
+    let ending = if many == "1" { "" } else { "s" };
+    format!("{many} {noun}{ending}")
+}
+
 /// Result of every command.
 pub type Done = Result<(), Failed>;
 

@@ -14,7 +14,7 @@ use super::execution::ManagerArgs;
 use super::files::{self, Form};
 use super::{components, package};
 use crate::idl::Reading;
-use oxorb_terminal::output::{Done, Failed, because, print, warning};
+use oxorb_terminal::output::{Done, Failed, because, counted, print, warning};
 
 /// Arguments of `oxorb deploy assemble`.
 #[derive(clap::Args)]
@@ -184,15 +184,14 @@ pub(super) fn run(args: &Args) -> Done {
         components,
         ..Assembly::default()
     };
-    let mut plan = archive.plan(&assembly).map_err(|error| {
-        match (files::located(&from, &error), &unread) {
+    let mut plan =
+        archive.plan(&assembly).map_err(|error| match (files::within(&from, &error), &unread) {
             (Failed::Because(why), Some(report)) => because(format!(
                 "{why}\nthe IDL files of the package are not used; specify others with --idl\n{}",
                 report.trim_end()
             )),
             (failed, _) => failed,
-        }
-    })?;
+        })?;
     if let Some(url) = &url {
         locate(&mut plan, &archive, url, &args.from);
     }
@@ -202,15 +201,11 @@ pub(super) fn run(args: &Args) -> Done {
             "the IDL files of the package are not used: {first}; specify others with --idl"
         ));
     }
-    let many = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
-    };
     let told = format!(
         "{}: {}, {}\n",
         args.plan.display(),
-        many(plan.instance.len(), "instance"),
-        many(plan.connection.len(), "connection")
+        counted(plan.instance.len(), "instance"),
+        counted(plan.connection.len(), "connection")
     );
     let text = Document::from(plan).write(to);
     files::write(&args.plan, &text.map_err(|error| files::located(&from, &error))?)?;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{components, files};
 use crate::idl::Reading;
 use oxorb_terminal::output::{
-    BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json,
+    BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, counted, print, print_json,
 };
 
 /// Arguments of `oxorb deploy check`.
@@ -284,13 +284,6 @@ impl Told<'_> {
             "nodes": nodes,
             "chains": chains,
         })
-    }
-}
-
-fn counted(many: usize, what: &str) -> String {
-    match many {
-        1 => format!("1 {what}"),
-        _ => format!("{many} {what}s"),
     }
 }
 

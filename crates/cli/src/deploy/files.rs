@@ -148,6 +148,25 @@ pub(super) fn located(file: &Path, error: &Error) -> Failed {
     because(lines.collect::<Vec<_>>().join("\n"))
 }
 
+/// Returns an error in a package. If the package is a folder, a finding in a file of it has the path of that file, whose
+/// name begins the finding.
+pub(super) fn within(package: &Path, error: &Error) -> Failed {
+    let lines = error.findings.iter().map(|finding| {
+        let named = finding.what.split_once(": ");
+        let named = named.map(|(name, what)| (package.join(name), what));
+        let (file, what) = match named {
+            Some((file, what)) if package.is_dir() && file.is_file() => (file, what),
+            _ => (package.to_owned(), finding.what.as_str()),
+        };
+        let place = at(&file, finding.place);
+        match finding.cure.as_str() {
+            "" => format!("{place}: {what}"),
+            cure => format!("{place}: {what}; {cure}"),
+        }
+    });
+    because(lines.collect::<Vec<_>>().join("\n"))
+}
+
 /// Writes a text; `-` writes to standard output.
 pub(super) fn write(file: &Path, text: &str) -> Result<(), Failed> {
     if file.as_os_str() == "-" {

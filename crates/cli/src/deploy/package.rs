@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use oxorb_deploy::{Archive, ArchiveLimits, Limits};
 
 use super::files;
-use oxorb_terminal::output::{Done, Failed, because, print};
+use oxorb_terminal::output::{Done, Failed, because, counted, print};
 
 /// Arguments of `oxorb deploy pack`.
 #[derive(clap::Args)]
@@ -143,20 +143,16 @@ fn checked(archive: &Archive, from: &Path) -> Result<usize, Failed> {
 }
 
 fn told(path: &Path, archive: &Archive, documents: usize) -> Done {
-    let many = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{count} {one}s"),
-    };
     print(format_args!(
         "{}: {}, {} of them\n",
         path.display(),
-        many(archive.files.len(), "file"),
-        many(documents, "descriptor")
+        counted(archive.files.len(), "file"),
+        counted(documents, "descriptor")
     ))
 }
 
 fn located(file: &Path, error: &oxorb_deploy::Error) -> Failed {
-    files::located(file, error)
+    files::within(file, error)
 }
 
 fn wrong(path: &Path, error: &std::io::Error) -> Failed {

@@ -59,7 +59,10 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
                     "the component type of instance {:?} is unknown, so its ports are not checked",
                     instance.name
                 );
-                let cure = format!("give its implementation the execParameter {TYPE:?}");
+                let cure = format!(
+                    "give its implementation the execParameter {TYPE:?}, or, if its {FACTORY:?} names the type, the \
+                     IDL that declares this type"
+                );
                 findings.push(Finding::warning(instance.place, what).cure(cure));
             }
         }

@@ -226,7 +226,7 @@ fn packages_are_packed_and_unpacked() {
     std::fs::copy(format!("{PLANS}/gps.cpd"), package.join("gps.cpd")).unwrap();
     let (package, archive) = (package.display().to_string(), folder.path("gps.cpk"));
     let told = refused(&["pack", &package, &archive]);
-    assert!(told.contains("7:3: gps.cpd: \"Sensor.ccd\" is not in the archive"), "{told}");
+    assert!(told.contains("/gps.cpd:7:3: \"Sensor.ccd\" is not in the archive"), "{told}");
     assert!(!folder.0.join("gps.cpk").exists());
     folder.file(
         "gps/Sensor.ccd",

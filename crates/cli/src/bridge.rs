@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::types::IdlArgs;
 use oxorb_terminal::orb::{heed_signals, with_args};
-use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{Done, Failed, Format, because, counted, print, print_line};
 
 /// Arguments of `oxorb bridge`.
 #[derive(clap::Args)]
@@ -134,14 +134,13 @@ fn repository_id(interface: &str, types: Option<&Types>) -> Result<String, Faile
 fn tell(passed: Statistics, format: Format) -> Done {
     match format {
         Format::Text => print(format_args!(
-            "{} requests answered, {} oneways, {} failed; {} octets of arguments; {} decoded and encoded again, {} \
-             references\n",
-            passed.answered,
-            passed.oneways,
+            "{} answered, {}, {} failed; {} of arguments; {} decoded and encoded again, {}\n",
+            counted(passed.answered, "request"),
+            counted(passed.oneways, "oneway"),
             passed.failed,
-            passed.octets,
+            counted(passed.octets, "octet"),
             passed.rewritten,
-            passed.references,
+            counted(passed.references, "reference"),
         )),
         Format::Json => print_line(&json!({
             "answered": passed.answered,

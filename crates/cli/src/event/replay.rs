@@ -1,7 +1,7 @@
 //! `oxorb event replay`: pushes the events of a recording again.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, IsTerminal as _};
 use std::path::PathBuf;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use super::channel::{Channel, ChannelArgs, end_of_process};
 use super::publish::sleep_until;
 use super::time;
 use super::topic::to_event;
-use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, because, counted, print, print_line};
 
 /// Arguments of `oxorb event replay`.
 #[derive(clap::Args)]
@@ -155,7 +155,12 @@ fn step(
     }
     let mut line = String::new();
     let read = std::io::stdin().read_line(&mut line);
-    Ok(read.map_err(because)? > 0)
+    let is_read = read.map_err(because)? > 0;
+    // Only a terminal has shown the end of the line.
+    if args.format == Format::Text && !(is_read && std::io::stdin().is_terminal()) {
+        print("\n")?;
+    }
+    Ok(is_read)
 }
 
 fn told(args: &Args, replayed: &Replayed, ending: Option<&Ending>) -> Done {
@@ -171,7 +176,7 @@ fn told(args: &Args, replayed: &Replayed, ending: Option<&Ending>) -> Done {
             "cut_off": cut_off,
         })),
         Format::Text => {
-            print(format_args!("replayed {events} events\n"))?;
+            print(format_args!("replayed {}\n", counted(events, "event")))?;
             if *skipped > 0 {
                 oxorb_terminal::note!(
                     "{BAD}skipped{BAD:#} {skipped} messages of topics that contain no events"

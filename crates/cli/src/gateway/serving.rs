@@ -20,7 +20,7 @@ use crate::idl::Reading;
 use crate::input;
 use oxorb_terminal::orb::{heed_signals, with_args};
 use oxorb_terminal::output::{
-    BAD, Done, Failed, Format, STRONG, because, print, print_json, print_line, warning,
+    BAD, Done, Failed, Format, STRONG, because, counted, print, print_json, print_line, warning,
 };
 
 /// Serves until a signal ends the process.
@@ -217,8 +217,12 @@ fn url(ior: &Ior) -> String {
 fn tell(passed: Statistics, format: Format) -> Done {
     match format {
         Format::Text => print(format_args!(
-            "{} requests answered, {} oneways, {} failed; {} references replaced, {} refused\n",
-            passed.answered, passed.oneways, passed.failed, passed.references, passed.refused,
+            "{} answered, {}, {} failed; {} replaced, {} refused\n",
+            counted(passed.answered, "request"),
+            counted(passed.oneways, "oneway"),
+            passed.failed,
+            counted(passed.references, "reference"),
+            passed.refused,
         )),
         Format::Json => print_line(&json!({
             "answered": passed.answered,

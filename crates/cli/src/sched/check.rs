@@ -6,7 +6,7 @@ use serde_json::json;
 use super::flows;
 use super::how::Source;
 use super::load::is_wrong;
-use oxorb_terminal::output::{BAD, Done, Failed, Format, GOOD, print, print_json};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, GOOD, counted, print, print_json};
 
 pub(super) fn run(source: &Source, format: Format) -> Done {
     let loaded = source.load()?;
@@ -41,8 +41,9 @@ pub(super) fn run(source: &Source, format: Format) -> Done {
 fn summary(schedule: &Schedule, operations: usize, good: bool) -> String {
     let (style, word) = if good { (GOOD, "good") } else { (BAD, "wrong") };
     format!(
-        "{style}{word}{style:#}: {operations} operations, {} levels under {}, {} of the processor\n",
-        schedule.levels.len(),
+        "{style}{word}{style:#}: {}, {} under {}, {} of the processor\n",
+        counted(operations, "operation"),
+        counted(schedule.levels.len(), "level"),
         schedule.strategy,
         schedule.total
     )

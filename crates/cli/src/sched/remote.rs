@@ -17,7 +17,7 @@ use super::how::range;
 use super::load::{self, Loaded, is_wrong};
 use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
-use oxorb_terminal::output::{Done, Failed, Format, STRONG, because, print, print_json};
+use oxorb_terminal::output::{Done, Failed, Format, STRONG, because, counted, print, print_json};
 
 /// Service to call, and the time limit.
 #[derive(clap::Args)]
@@ -146,8 +146,13 @@ pub(super) fn load(args: &LoadArgs) -> Done {
         })),
         Format::Text => {
             let mut out = format!(
-                "{} operations created, {} updated, {} dependencies added\n",
-                loaded.created, loaded.updated, loaded.dependencies
+                "{} created, {} updated, {} added\n",
+                counted(loaded.created, "operation"),
+                loaded.updated,
+                match loaded.dependencies {
+                    1 => "1 dependency".to_owned(),
+                    many => format!("{many} dependencies"),
+                }
             );
             if loaded.constrained > 0 {
                 let _ = writeln!(

@@ -21,7 +21,7 @@ use super::{LONGEST, SHORTEST};
 use crate::listening::{Listening, urls};
 use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
-use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, because, counted, print, print_line};
 
 /// Arguments of `oxorb event gateway udp`.
 #[derive(clap::Args)]
@@ -335,15 +335,15 @@ impl Totals {
         match format {
             Format::Json => print_line(&json!({"event": "ended", "counts": self})),
             Format::Text => print(format_args!(
-                "sent {} events in {} datagrams; {} had no ttl left, {} no destination, {} failed\n\
-                 received {} events in {} datagrams; {} malformed, {} undecodable, {} incomplete, {} refused\n",
-                self.sent,
-                self.datagrams_sent,
+                "sent {} in {}; {} had no ttl left, {} no destination, {} failed\n\
+                 received {} in {}; {} malformed, {} undecodable, {} incomplete, {} refused\n",
+                counted(self.sent, "event"),
+                counted(self.datagrams_sent, "datagram"),
                 self.ended,
                 self.nowhere,
                 self.send_failed,
-                self.received,
-                self.datagrams_received,
+                counted(self.received, "event"),
+                counted(self.datagrams_received, "datagram"),
                 self.malformed,
                 self.undecodable,
                 self.incomplete,

@@ -18,7 +18,7 @@ use serde_json::json;
 use crate::listening::{Callers, ManagerListening, urls};
 use oxorb_terminal::duration::{self, DurationParser};
 use oxorb_terminal::orb::{heed_signals, with_args};
-use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{Done, Failed, Format, at_file, because, print, print_line};
 
 /// Verbs of `oxorb node`.
 #[derive(clap::Subcommand)]
@@ -337,8 +337,7 @@ fn serve(args: &Args) -> Done {
     }
     let ior = reference.to_ior();
     if let Some(file) = &args.ior_file {
-        std::fs::write(file, &ior)
-            .map_err(|error| because(format!("{}: {error}", file.display())))?;
+        std::fs::write(file, &ior).map_err(|error| at_file(file, error))?;
     }
     let urls = urls(reference.reference(), &key);
     match args.format {

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt::Display;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
@@ -36,6 +37,24 @@ impl<E: Error> From<E> for Failed {
 /// Returns a failure with this message.
 pub fn because(why: impl Display) -> Failed {
     Failed::Because(why.to_string())
+}
+
+/// Returns the failure to open or create a file. If its folder does not exist, says so.
+pub fn at_file(file: &Path, error: impl Display) -> Failed {
+    without_folder(file).unwrap_or_else(|| because(format!("{}: {error}", file.display())))
+}
+
+/// Returns a failure if the folder of a file does not exist.
+pub fn without_folder(file: &Path) -> Option<Failed> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    match folder.try_exists() {
+        Ok(false) => Some(because(format!(
+            "{}: the folder {} does not exist; create it first",
+            file.display(),
+            folder.display()
+        ))),
+        _ => None,
+    }
 }
 
 /// Returns a number with its noun, which has an s in the plural: `1 event`, `2 events`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use oxorb_deploy::{Document, Error, Finding, Format, Limits, Place, Source};
 
-use oxorb_terminal::output::{Done, Failed, because};
+use oxorb_terminal::output::{Done, Failed, at_file, because};
 
 /// Form of a document on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -172,5 +172,5 @@ pub(super) fn write(file: &Path, text: &str) -> Result<(), Failed> {
     if file.as_os_str() == "-" {
         return oxorb_terminal::output::print(text);
     }
-    std::fs::write(file, text).map_err(|error| because(format!("{}: {error}", file.display())))
+    std::fs::write(file, text).map_err(|error| at_file(file, error))
 }

@@ -14,7 +14,7 @@ use super::subscribe::told_missed;
 use super::time;
 use super::topic::{native_header, to_message};
 use super::value::{TypeArgs, ValueTypes};
-use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, at_file, because, print, print_line};
 
 /// Arguments of `oxorb event record`.
 #[derive(clap::Args)]
@@ -147,7 +147,7 @@ impl Recording {
             std::io::ErrorKind::AlreadyExists => {
                 because(format!("{file}: the file exists; --force overwrites it"))
             }
-            _ => because(format!("{file}: {error}")),
+            _ => at_file(path, error),
         })?;
         let recorder = Recorder::new(BufWriter::new(opened));
         Ok(Recording {

@@ -26,7 +26,7 @@ use super::statistics::{OBJECT, Statistics};
 use crate::listening::{Access, Listening, urls};
 use oxorb_terminal::duration;
 use oxorb_terminal::orb::with_args;
-use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{Done, Failed, Format, at_file, because, print, print_line};
 
 /// Arguments of `oxorb event serve`.
 #[derive(clap::Args)]
@@ -195,8 +195,7 @@ pub(super) fn run(args: &Args) -> Done {
     let served = channels.all();
     if let Some(file) = &args.ior_file {
         let ior = served[0].1.reference().to_ior();
-        std::fs::write(file, ior)
-            .map_err(|error| because(format!("{}: {error}", file.display())))?;
+        std::fs::write(file, ior).map_err(|error| at_file(file, error))?;
     }
     let names = args.bind.then(|| bind(&orb, &served, notify.as_ref())).transpose()?;
     orb.reload_security_on_signal()?;
@@ -373,6 +372,12 @@ fn ready(args: &Args, orb: &Orb, served: &[(String, Served)], notify: Option<&No
             }
             if let Some(notify) = notify {
                 print(notify)?;
+            }
+            if args.bind {
+                let names = served.iter().map(|(name, _)| name.as_str());
+                let names = names.chain(notify.map(|notify| notify.name.as_str()));
+                let names: Vec<&str> = names.collect();
+                print(format_args!("  bound in the Naming Service: {}\n", names.join(" ")))?;
             }
             access.print()
         }

@@ -14,7 +14,7 @@ use oxorb_ifr::{Repository, Store, Unit};
 use crate::idl::{Reading, tell};
 use crate::listening::Listening;
 use oxorb_terminal::duration;
-use oxorb_terminal::output::{Done, Failed, Format, because, print};
+use oxorb_terminal::output::{Done, Failed, Format, because, print, without_folder};
 
 /// Verbs of `oxorb ifr`.
 #[derive(clap::Subcommand)]
@@ -178,7 +178,8 @@ fn not_loaded(file: &Path, store: &Store) -> Failed {
 
 impl Place {
     fn open(&self) -> Result<Store, Failed> {
-        Ok(Store::open(&self.store)?)
+        let store = Store::open(&self.store);
+        store.map_err(|error| without_folder(&self.store).unwrap_or_else(|| error.into()))
     }
 
     fn repository(&self) -> Result<Repository, Failed> {

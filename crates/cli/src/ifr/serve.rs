@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Place;
 use crate::listening::{Access, Listening, urls};
 use oxorb_terminal::orb::{heed_signals, with_args};
-use oxorb_terminal::output::{Done, Format, print, print_line};
+use oxorb_terminal::output::{Done, Format, at_file, print, print_line};
 
 pub(super) fn serve(
     place: &Place,
@@ -31,7 +31,7 @@ pub(super) fn serve(
     let served = oxorb_ifr::serve(&orb, repository)?;
     let root = served.reference();
     if let Some(file) = ior_file {
-        std::fs::write(file, root.to_ior())?;
+        std::fs::write(&file, root.to_ior()).map_err(|error| at_file(&file, error))?;
     }
     let urls = urls(root.reference(), INITIAL_NAME);
     // Report read-only access, because clients cannot change the repository.

@@ -3,7 +3,7 @@
 use oxorb::values::Printable;
 use oxorb::{Interface as _, ObjectRef};
 use oxorb_naming::cos_naming::NamingContextRef;
-use oxorb_naming::cos_naming::naming_context::{NotFound, NotFoundReason};
+use oxorb_naming::cos_naming::naming_context::{DestroyError, NotFound, NotFoundReason};
 use oxorb_naming::{Name, Names, NamingError, Problem};
 use serde_json::json;
 
@@ -108,7 +108,12 @@ pub(super) fn remove(args: RemoveArgs) -> Done {
 fn destroy(names: &Names, name: &Name) -> Done {
     let context = names.context(name)?;
     let destroyed = context.root().destroy();
-    destroyed.map_err(|error| because(format!("cannot destroy {name}: {error}")))
+    destroyed.map_err(|error| match error {
+        DestroyError::NotEmpty(_) => because(format!(
+            "cannot destroy {name}: the context has bindings (NotEmpty); remove them first"
+        )),
+        error => because(format!("cannot destroy {name}: {error}")),
+    })
 }
 
 /// Arguments of `oxorb name mkcontext`.

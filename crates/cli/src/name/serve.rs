@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::listening::{Access, Listening, urls};
 use oxorb_terminal::duration;
 use oxorb_terminal::orb::{heed_signals, with_args};
-use oxorb_terminal::output::{Done, Format, print, print_line};
+use oxorb_terminal::output::{Done, Format, at_file, print, print_line, without_folder};
 
 /// Arguments of `oxorb name serve`.
 #[derive(clap::Args)]
@@ -78,7 +78,8 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) fn run(args: Args) -> Done {
     let store = match args.in_memory {
         true => Store::in_memory()?,
-        false => Store::open(&args.store)?,
+        false => Store::open(&args.store)
+            .map_err(|error| without_folder(&args.store).unwrap_or_else(|| error.into()))?,
     };
     let (contexts, bindings) = (store.contexts()?, store.bindings()?);
     // Listen only after the names are loaded: until then, clients must fail to connect and not receive
@@ -90,7 +91,7 @@ pub(super) fn run(args: Args) -> Done {
     let access = Access::of(&orb, args.read_only).following(&args.federate);
     let ior = service.root().to_ior();
     if let Some(file) = &args.ior_file {
-        std::fs::write(file, &ior)?;
+        std::fs::write(file, &ior).map_err(|error| at_file(file, error))?;
     }
     let urls = urls(service.root().reference(), INITIAL_NAME);
     let place = match args.in_memory {

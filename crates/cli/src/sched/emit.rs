@@ -10,7 +10,7 @@ use serde_json::json;
 use super::how::Source;
 use super::load::{Loaded, is_wrong};
 use super::servers;
-use oxorb_terminal::output::{Done, Failed, because, print};
+use oxorb_terminal::output::{Done, Failed, at_file, because, print};
 
 /// Languages of tables.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]
@@ -51,8 +51,7 @@ pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Opti
     };
     match out {
         None => print(table),
-        Some(file) => std::fs::write(file, table)
-            .map_err(|error| because(format!("{}: {error}", file.display()))),
+        Some(file) => std::fs::write(file, table).map_err(|error| at_file(file, error)),
     }
 }
 

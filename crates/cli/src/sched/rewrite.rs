@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::calibrate::Found;
 use super::measured::CallCount;
-use oxorb_terminal::output::{Done, Failed, because};
+use oxorb_terminal::output::{Done, Failed, at_file, because};
 
 #[derive(Deserialize)]
 struct Set {
@@ -44,8 +44,7 @@ pub(super) fn write(files: &[PathBuf], found: &[Found], calls: &[CallCount], out
         ));
     };
     let text = crate::input::file(file, "a task set").map_err(because)?;
-    std::fs::write(out, rewritten(&text, found, calls)?)
-        .map_err(|error| because(format!("{}: {error}", out.display())))
+    std::fs::write(out, rewritten(&text, found, calls)?).map_err(|error| at_file(out, error))
 }
 
 fn rewritten(text: &str, found: &[Found], calls: &[CallCount]) -> Result<String, Failed> {

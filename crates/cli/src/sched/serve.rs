@@ -14,7 +14,9 @@ use super::how::How;
 use super::load::{Loaded, is_wrong};
 use crate::listening::{Access, Listening, urls};
 use oxorb_terminal::orb::{heed_signals, with_args};
-use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{
+    Done, Failed, Format, at_file, because, print, print_line, without_folder,
+};
 
 /// Arguments of `oxorb sched serve`.
 #[derive(clap::Args)]
@@ -97,8 +99,7 @@ pub(super) fn run(args: Args) -> Done {
     let access = Access::of(&orb, args.read_only || args.run_time);
     let ior = served.scheduler().to_ior();
     if let Some(file) = &args.ior_file {
-        std::fs::write(file, &ior)
-            .map_err(|error| because(format!("{}: {error}", file.display())))?;
+        std::fs::write(file, &ior).map_err(|error| at_file(file, error))?;
     }
     if let Some(name) = &args.bind {
         bind(&orb, name, served.scheduler())?;
@@ -114,6 +115,9 @@ pub(super) fn run(args: Args) -> Done {
                 if scheduled { ", scheduled," } else { "" },
                 urls.join(" ")
             ))?;
+            if let Some(name) = &args.bind {
+                print(format_args!("  bound in the Naming Service: {name}\n"))?;
+            }
             access.print()?;
         }
         Format::Json => print_line(&json!({
@@ -144,7 +148,8 @@ impl Args {
             return Ok(Scheduling::with_limits(table, self.limits()));
         }
         let scheduling = match &self.state {
-            Some(state) => Scheduling::open(state, service, self.limits())?,
+            Some(state) => Scheduling::open(state, service, self.limits())
+                .map_err(|error| without_folder(state).unwrap_or_else(|| error.into()))?,
             None => Scheduling::with_limits(service, self.limits()),
         };
         if !loaded.repository.is_empty() {

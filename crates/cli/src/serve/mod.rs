@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::listening::{Listening, urls};
 use crate::types::{IdlArgs, Known, Source};
 use oxorb_terminal::orb::{heed_signals, with_args};
-use oxorb_terminal::output::{Done, Failed, because};
+use oxorb_terminal::output::{Done, Failed, at_file, because};
 
 use script::Script;
 use stand_in::{Log, StandIn};
@@ -99,8 +99,7 @@ pub(crate) fn run(args: Args) -> Done {
         None => object.to_corbaloc(),
     };
     if let Some(file) = &args.ior_file {
-        std::fs::write(file, object.to_ior() + "\n")
-            .map_err(|error| because(format!("{}: {error}", file.display())))?;
+        std::fs::write(file, object.to_ior() + "\n").map_err(|error| at_file(file, error))?;
     }
     let ready = json!({ "interface": scoped_name, "ior": object.to_ior(), "corbaloc": corbaloc });
     // Handle signals before printing the line, because a program that reads the line may end this process at once.

@@ -94,7 +94,7 @@ pub fn is_unassigned(minor: u32, kind: SystemExceptionKind) -> bool {
     minor & VENDOR_MASK == OMG && minor != OMG && find(kind, minor).is_none()
 }
 
-/// Displays a code as `OMG 2: there is no such object adapter`.
+/// Displays a code as `OMG 1: no such object`.
 pub(crate) struct Explained(pub(crate) SystemExceptionKind, pub(crate) u32);
 
 impl fmt::Display for Explained {

@@ -14,8 +14,8 @@ use crate::note::ExceptionNote;
 ///
 /// ```
 /// use oxorb_object::{CompletionStatus, SystemException, minor};
-/// let e = SystemException::object_not_exist(minor::object_not_exist::NO_POA, CompletionStatus::No);
-/// assert_eq!(e.to_string(), "OBJECT_NOT_EXIST (minor OMG 2: there is no such object adapter), completed NO");
+/// let e = SystemException::object_not_exist(minor::object_not_exist::NO_OBJECT, CompletionStatus::No);
+/// assert_eq!(e.to_string(), "OBJECT_NOT_EXIST (minor OMG 1: no such object), completed NO");
 /// ```
 ///
 /// `Debug` prints the same, so that a `main` which returns the exception prints a readable message.

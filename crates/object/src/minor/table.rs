@@ -260,7 +260,7 @@ minors! {
     }
     ObjectNotExist object_not_exist {
         OMG 1 NO_OBJECT: "no such object", "get a new reference: the object was deactivated, or the server restarted with transient references";
-        OMG 2 NO_POA: "there is no such object adapter", "get a new reference: the server restarted with transient references, or the adapter was not created";
+        OMG 2 NO_POA: "there is no such object adapter, or no object has this name", "get a new reference: the server restarted with transient references, or the adapter was not created; in a corbaloc: URL, check the name after the address";
         OMG 3 CANNOT_FORWARD: "incarnate or forwarding failed", "look at the server's log";
         OMG 4 ADAPTER_INACTIVE: "the object adapter is inactive", "activate the POA manager";
         OMG 5 POLLER_USED: "the poller has delivered its answer", "take the answer once";

@@ -35,20 +35,26 @@ pub(super) fn run(args: &Args) -> Done {
     let plan = absolute(&args.what.plan)?;
     let resources = args.what.rt.as_deref().map(absolute).transpose()?;
     let resources = resources.unwrap_or_default();
-    let mut folders: Vec<PathBuf> = Vec::new();
+    let (mut folders, mut units) = (Vec::<PathBuf>::new(), Vec::new());
     let mut known = HashSet::new();
     let lookup = loaded.lookup();
     for process in &loaded.processes {
         let folder = args.out.join(slug(&process.node));
         if known.insert(folder.clone()) {
-            std::fs::create_dir_all(&folder).map_err(|error| wrong(&folder, &error))?;
-            write(&folder.join(target(&loaded)), &target_unit(&loaded))?;
+            units.push((folder.join(target(&loaded)), target_unit(&loaded)));
             folders.push(folder.clone());
         }
         let words = args.what.words(&plan, &resources, process, str::to_owned)?;
         let unit = service(&loaded, process, lookup.as_ref(), &words, args.user.as_deref())?;
         let name = [&loaded.label, &process.name].map(|name| unit_name(name)).join("-");
-        write(&folder.join(format!("oxorb-{name}.service")), &unit)?;
+        units.push((folder.join(format!("oxorb-{name}.service")), unit));
+    }
+    // Write only now: a process that cannot be a unit leaves no files behind.
+    for folder in &folders {
+        std::fs::create_dir_all(folder).map_err(|error| wrong(folder, &error))?;
+    }
+    for (file, unit) in &units {
+        write(file, unit)?;
     }
     for folder in &folders {
         print(format!("{}: {}\n", folder.display(), told(folder, args.verify)?))?;

@@ -61,23 +61,51 @@ impl Constraint {
 
     /// Evaluates like [`matches`](Self::matches), but returns the reason if the constraint cannot be evaluated.
     pub fn evaluate(&self, event: Subject<'_>) -> Result<bool, Mismatch> {
-        self.run(event, Clock::System)
+        self.evaluate_within(event, &mut self.work())
+    }
+
+    /// Evaluates like [`evaluate`](Self::evaluate), but takes at most `work` steps, and subtracts the steps taken from
+    /// `work`. Several constraints can thus share a number of steps. Returns [`Mismatch::TooMuchWork`] if it needs
+    /// more steps than `work`, or than [`ConstraintLimits::work`](crate::etcl::ConstraintLimits::work) permits.
+    ///
+    /// ```
+    /// use oxorb_cdr::Any;
+    /// use oxorb_notify::etcl::{Constraint, Grammar, Mismatch, Subject};
+    ///
+    /// let constraint = Constraint::parse("$ > 5", Grammar::Extended)?;
+    /// let (seven, mut work) = (Any::new(7_i32), 100);
+    /// assert_eq!(constraint.evaluate_within(Subject::Any(&seven), &mut work), Ok(true));
+    /// assert!(work < 100);
+    /// let late = constraint.evaluate_within(Subject::Any(&seven), &mut 0);
+    /// assert_eq!(late, Err(Mismatch::TooMuchWork));
+    /// # Ok::<(), oxorb_notify::etcl::ParseError>(())
+    /// ```
+    pub fn evaluate_within(&self, event: Subject<'_>, work: &mut usize) -> Result<bool, Mismatch> {
+        self.run(event, Clock::System, work)
     }
 
     /// Evaluates like [`evaluate`](Self::evaluate), with `now` as the value of `$curtime`, in 100 ns since 15 October
     /// 1582 (`TimeBase::TimeT`).
     pub fn evaluate_at(&self, event: Subject<'_>, now: u64) -> Result<bool, Mismatch> {
-        self.run(event, Clock::At(now))
+        self.run(event, Clock::At(now), &mut self.work())
     }
 
-    fn run(&self, event: Subject<'_>, clock: Clock) -> Result<bool, Mismatch> {
+    /// Returns the maximum number of steps of one evaluation.
+    fn work(&self) -> usize {
+        self.options.limits.work
+    }
+
+    fn run(&self, event: Subject<'_>, clock: Clock, work: &mut usize) -> Result<bool, Mismatch> {
         let Some(node) = &self.node else {
             return Ok(true);
         };
-        let scratch = Scratch::new(self.options.limits.work);
+        let permitted = self.work().min(*work);
+        let scratch = Scratch::new(permitted);
         let evaluation =
             Evaluation { subject: event, clock, scratch: &scratch, dialect: self.options.dialect };
-        match evaluation.value(node)? {
+        let value = evaluation.value(node);
+        *work -= permitted - scratch.left();
+        match value? {
             Value::Boolean(result) => Ok(result),
             _ => Err(Mismatch::NotBoolean),
         }

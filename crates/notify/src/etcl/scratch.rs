@@ -50,6 +50,11 @@ impl Scratch {
         Ok(())
     }
 
+    /// Returns the number of steps that are left.
+    pub(crate) fn left(&self) -> usize {
+        self.work.get()
+    }
+
     fn append(&self, item: Item) -> Result<&Item, Mismatch> {
         let mut at = &self.kept;
         while let Some(kept) = at.0.get() {

@@ -5,13 +5,16 @@ use std::cell::OnceCell;
 use oxorb::{Any, Interface as _};
 use oxorb_notify::cos_event_channel_admin::EventChannelRef;
 use oxorb_notify::cos_notification::StructuredEvent;
-use oxorb_notify::etcl::{self, Constraint, ConstraintLimits, Grammar, Subject};
+use oxorb_notify::etcl::{self, Constraint, ConstraintLimits, Grammar, Mismatch, Subject};
 
 use super::problem::Problem;
 use crate::event;
 
 /// Limits of a constraint. A client applies it to each event, on the thread that receives the events of all clients.
 const LIMITS: ConstraintLimits = ConstraintLimits { length: 1 << 10, depth: 16, work: 1 << 16 };
+
+/// Maximum number of steps of all constraints of one client address for one event.
+pub(super) const CLIENT_WORK: usize = 4 * LIMITS.work;
 
 /// Maximum number of types, and of sources, that a filter names.
 const MOST_NUMBERS: usize = 64;
@@ -55,6 +58,17 @@ pub(super) struct Candidate<'e> {
     event: &'e Received,
     /// Structured event in the any, if it contains one.
     structured: OnceCell<Option<Box<StructuredEvent>>>,
+}
+
+/// Result of a filter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Decision {
+    /// The client receives the event.
+    Passes,
+    /// The client does not receive the event.
+    Fails,
+    /// No steps are left to find out.
+    Unknown,
 }
 
 /// Condition of a client on events.
@@ -129,23 +143,36 @@ impl EventFilter {
 
     /// Reports whether a client receives an event.
     pub(super) fn passes(&self, candidate: &Candidate<'_>) -> bool {
-        match (self, candidate.event) {
+        self.decide(candidate, &mut { LIMITS.work }) == Decision::Passes
+    }
+
+    /// Decides whether a client receives an event, and subtracts the steps of its constraint from `work`.
+    pub(super) fn decide(&self, candidate: &Candidate<'_>, work: &mut usize) -> Decision {
+        let passes = match (self, candidate.event) {
             (EventFilter::All, _) => true,
             (EventFilter::Constraint(constraint), Received::Untyped(any)) => {
                 let structured = candidate
                     .structured
                     .get_or_init(|| any.get::<StructuredEvent>().ok().flatten().map(Box::new));
-                match structured {
-                    Some(event) => constraint.matches(Subject::Structured(&Structured(event))),
-                    None => constraint.matches(Subject::Any(any)),
+                let before = *work;
+                let decided = match structured {
+                    Some(event) => {
+                        constraint.evaluate_within(Subject::Structured(&Structured(event)), work)
+                    }
+                    None => constraint.evaluate_within(Subject::Any(any), work),
+                };
+                if before < LIMITS.work && decided == Err(Mismatch::TooMuchWork) {
+                    return Decision::Unknown;
                 }
+                decided.unwrap_or(false)
             }
             (
                 EventFilter::Realtime { types, sources },
                 Received::Realtime { event_type, source, .. },
             ) => fits(types, *event_type) && fits(sources, *source),
             _ => false,
-        }
+        };
+        if passes { Decision::Passes } else { Decision::Fails }
     }
 }
 
@@ -213,6 +240,22 @@ mod tests {
         let alarm = Received::Untyped(Any::new(alarm));
         assert!(passes("filter=$type_name%20==%20'Alarm'", &alarm));
         assert!(!passes("filter=$type_name%20==%20'Alarm'", &seven));
+    }
+
+    #[test]
+    fn constraints_share_steps() {
+        let filter = EventFilter::parse(Some("filter=$%20%3E%205"), Kind::Untyped);
+        let filter = filter.unwrap_or_else(|problem| panic!("{problem:?}"));
+        let event = Received::Untyped(Any::new(7_i32));
+        let (mut work, candidate) = (LIMITS.work, Candidate::new(&event));
+        assert_eq!(filter.decide(&candidate, &mut work), Decision::Passes);
+        let steps = LIMITS.work - work;
+        assert!(steps > 0);
+        let mut work = 2 * steps;
+        let decide = |work: &mut usize| filter.decide(&candidate, work);
+        assert_eq!([(); 2].map(|()| decide(&mut work)), [Decision::Passes; 2]);
+        assert_eq!((decide(&mut work), work), (Decision::Unknown, 0));
+        assert_eq!(EventFilter::All.decide(&candidate, &mut work), Decision::Passes);
     }
 
     #[test]

@@ -56,6 +56,11 @@ impl Listener {
         }
     }
 
+    /// Counts an event as dropped.
+    pub(super) fn miss(&self) {
+        self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Appends a message, unless too many messages or octets wait. A single message may be larger.
     fn append(&self, message: Bytes) -> bool {
         let (octets, length) = (&self.counts.octets, message.len());
@@ -75,7 +80,8 @@ impl Listener {
 }
 
 impl Queue {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+    /// Returns the next message.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let next = self.events.poll_recv(cx);
         if let Poll::Ready(Some(message)) = &next {
             self.counts.octets.fetch_sub(message.len(), Ordering::Relaxed);

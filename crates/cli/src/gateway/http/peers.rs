@@ -53,7 +53,7 @@ impl Drop for PeerPlace {
 }
 
 /// Returns the address that stands for a client. A client usually has a network of IPv6 addresses.
-fn client(address: IpAddr) -> IpAddr {
+pub(super) fn client(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => {

@@ -25,7 +25,7 @@ use super::memory::Occupied;
 use super::path::{Resource, Target, resource};
 use super::problem::Problem;
 use super::state::Gateway;
-use super::{description, log, openapi, page, rights};
+use super::{description, log, openapi, page, peers, rights};
 
 /// Header with which a client lowers the time limit of its call.
 const REQUEST_TIMEOUT: &str = "request-timeout";
@@ -215,7 +215,8 @@ async fn listen(
         return Ok(typed(StatusCode::OK, EVENT_STREAM, Bytes::new()));
     }
     // A single client must leave streams for others.
-    let Some(client) = gateway.stream_clients.admit(client.caller.address.ip()) else {
+    let address = client.caller.address.ip();
+    let Some(place) = gateway.stream_clients.admit(address) else {
         let why = "this client receives too many streams of events";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, why));
     };
@@ -223,19 +224,24 @@ async fn listen(
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many clients receive events")
     })?;
     let length = gateway.limits.events_queue();
-    let queue = match request.headers().get(LAST_EVENT_ID) {
-        None => channel.listen(length, Subscription { filter, last: None })?,
-        Some(id) => {
-            // An id that is no text is none that the gateway has sent.
-            let last = id.to_str().unwrap_or_default().to_owned();
-            let channel = Arc::clone(channel);
-            let end = Deadline::after(gateway.limits.call_time());
-            // The filter is applied to earlier events, for which other requests do not wait.
-            let join = move || channel.listen(length, Subscription { filter, last: Some(&last) });
-            gateway.workers.run((&all(), end), join).await?
-        }
+    // An id that is no text is none that the gateway has sent.
+    let last = request.headers().get(LAST_EVENT_ID);
+    let last = last.map(|id| id.to_str().unwrap_or_default().to_owned());
+    let end = Deadline::after(gateway.limits.call_time());
+    let joined = Arc::clone(channel);
+    // This may wait for a lock, and apply the filter to earlier events. Other requests do not wait for either.
+    let join = move || {
+        let client = peers::client(address);
+        joined.listen(length, Subscription { client, filter, last: last.as_deref() })
     };
-    Ok(events(EventStream::new(queue, (admitted, client))))
+    let queue = gateway.workers.run((&events_of(name), end), join).await?;
+    Ok(events(EventStream::new(queue, (admitted, place))))
+}
+
+/// Returns the target that stands for a channel, because clients that begin to receive its events have one share of the
+/// threads.
+fn events_of(channel: &str) -> Target {
+    Target::Named(format!("/events/{channel}"))
 }
 
 /// Methods that some resource has.

@@ -52,6 +52,9 @@ impl Tokens {
             _ => &[],
         };
         let known = Arc::clone(&self.known.lock());
+        // A long text would take time with each token.
+        let longest = known.iter().map(|token| token.secret.len()).max().unwrap_or_default();
+        let secret = if secret.len() <= longest { secret } else { &[] };
         // Compare with every token, so that the time does not depend on which one matches.
         let mut admitted = None;
         for token in known.iter() {

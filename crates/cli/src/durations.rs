@@ -120,12 +120,14 @@ fn no_other_option_is_a_duration() {
 }
 
 /// Options that have a unit of time in their help texts, and are no durations.
-const OTHERS: [&str; 7] = [
+const OTHERS: [&str; 8] = [
     "oxorb demo sched --rounds",
     // A rate, or a duration.
     "oxorb sched admit --period",
     // Events per second.
     "oxorb event pub --rate",
+    // Octets per second.
+    "oxorb gateway http --min-rate",
     // The text says how often the server is queried.
     "oxorb event gateway udp --addresses",
     // The policies contain a number of milliseconds.

@@ -136,7 +136,7 @@ pub(super) fn call(gateway: &Gateway, object: &Object, wanted: &Wanted) -> Resul
     }
     let known = Known { source: &described.source, orb, defaults };
     let names = RequestNames::new(known, wanted.end);
-    let _parsed = occupy(gateway, &wanted.body)?;
+    let _parsed = occupy(gateway, wanted)?;
     let document = document(wanted)?;
     let arguments = arguments_from_json(document, signature, &names, defaults);
     let arguments = arguments.map_err(Problem::bad_request)?;
@@ -185,10 +185,11 @@ fn signature<'d>(described: &'d Described, wanted: &Wanted) -> Result<&'d Signat
 /// Occupies the memory for the JSON of a body.
 ///
 /// # Errors
-/// The JSON needs more than all of it, or other requests occupy it.
-fn occupy(gateway: &Gateway, body: &[u8]) -> Result<Occupied, Problem> {
+/// The JSON needs more than the share of a client, or other requests occupy it.
+fn occupy(gateway: &Gateway, wanted: &Wanted) -> Result<Occupied, Problem> {
+    let body = wanted.body.as_slice();
     let octets = if body.is_empty() { 0 } else { parsed::octets(body) };
-    let most = gateway.parsed.most();
+    let most = gateway.parsed.share();
     if octets > most {
         return Err(Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -198,7 +199,7 @@ fn occupy(gateway: &Gateway, body: &[u8]) -> Result<Occupied, Problem> {
             ),
         ));
     }
-    gateway.parsed.occupy(octets)
+    gateway.parsed.occupy(wanted.client.caller.address.ip(), octets)
 }
 
 /// Returns the arguments of a request as a JSON document.

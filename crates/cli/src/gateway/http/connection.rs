@@ -14,8 +14,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, sleep_until};
 
-use super::activity::Activity;
+use super::activity::{Activity, Look};
 use super::caller::Caller;
+use super::intake::{Intake, Limited};
 use super::limits::{
     CONNECTION_WINDOW, DRAIN, MAX_HEADERS, MAX_STREAMS, SEND_BUFFER, STREAM_WINDOW,
 };
@@ -29,7 +30,8 @@ enum Woken {
     Time,
 }
 
-/// Serves the requests of a connection until it ends, is idle for too long, or the gateway ends.
+/// Serves the requests of a connection until it ends, is idle for too long, its client receives too slowly, or the
+/// gateway ends.
 pub(super) async fn serve<I>(
     gateway: Arc<Gateway>,
     io: I,
@@ -38,7 +40,8 @@ pub(super) async fn serve<I>(
 ) where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let activity = Activity::new(Instant::now());
+    let intake = Intake::new();
+    let activity = Activity::new(Instant::now(), gateway.limits.min_rate(), &intake);
     let read_time = gateway.limits.read_time();
     let started = Arc::clone(&activity);
     let service = service_fn(move |request| {
@@ -47,12 +50,14 @@ pub(super) async fn serve<I>(
         async move { Ok::<_, Infallible>(routes::answer(gateway, request, caller, activity).await) }
     });
     let builder = builder(read_time);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service));
+    let io = TokioIo::new(Limited::new(io, &intake));
+    let mut connection = pin!(builder.serve_connection(io, service));
     let mut closing = pin!(closing.changed());
     let mut look = pin!(sleep_until(Instant::now() + read_time));
     let mut is_ending = false;
     loop {
         let woken = poll_fn(|cx| {
+            intake.begin_turn();
             if connection.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(Woken::Ended);
             }
@@ -70,9 +75,10 @@ pub(super) async fn serve<I>(
                 look.as_mut().reset(Instant::now() + DRAIN);
             }
             Woken::Time if is_ending => return,
-            Woken::Time => match activity.next_look(Instant::now(), read_time) {
-                Some(time) => look.as_mut().reset(time),
-                None => {
+            Woken::Time => match activity.look(Instant::now(), read_time) {
+                Look::Again(time) => look.as_mut().reset(time),
+                Look::Slow => return,
+                Look::Idle => {
                     is_ending = true;
                     connection.as_mut().graceful_shutdown();
                     look.as_mut().reset(Instant::now() + read_time);

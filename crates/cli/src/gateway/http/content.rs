@@ -67,7 +67,7 @@ impl Content {
     /// Keeps the memory occupied, and the request running, until the body is sent.
     pub(super) fn hold(&mut self, mut running: Option<Running>, memory: Option<Occupied>) {
         if let Some(running) = &mut running {
-            running.progress(Instant::now());
+            running.begin_answer(Instant::now(), matches!(self.octets, Octets::Known(_)));
         }
         (self.running, self._memory) = (running, memory);
     }
@@ -90,8 +90,8 @@ impl Body for Content {
             }
             Octets::Events(stream) => stream.poll_next(cx),
         };
-        if let (Poll::Ready(_), Some(running)) = (&next, &mut content.running) {
-            running.progress(Instant::now());
+        if let (Poll::Ready(part), Some(running)) = (&next, &mut content.running) {
+            running.progress(Instant::now(), part.as_ref().map_or(0, Bytes::len));
         }
         next.map(|octets| octets.map(|octets| Ok(Frame::data(octets))))
     }
@@ -161,19 +161,20 @@ mod tests {
 
     #[test]
     fn memory_is_occupied_until_the_client_has_received_the_octets() {
-        let memory = Memory::new(3 * PART as u32);
+        let memory = Memory::new(3 * PART as u32, 3 * PART);
+        let address = std::net::IpAddr::from([127, 0, 0, 1]);
         let mut content = Content::new(Octets::Known(vec![7; 2 * PART + 1].into()));
-        let occupied = memory.occupy(content.length()).unwrap();
+        let occupied = memory.occupy(address, content.length()).unwrap();
         content.hold(None, Some(occupied));
         assert_eq!(next(&mut content).map(|part| part.len()), Some(PART));
         assert_eq!(next(&mut content).map(|part| part.len()), Some(PART));
         assert_eq!(content.size_hint().exact(), Some(1));
         assert!(!content.is_end_stream());
-        assert!(memory.occupy(PART).is_err());
+        assert!(memory.occupy(address, PART).is_err());
         assert_eq!(next(&mut content).as_deref(), Some(&[7][..]));
         assert!(content.is_end_stream());
         assert_eq!(next(&mut content), None);
         drop(content);
-        assert!(memory.occupy(3 * PART).is_ok());
+        assert!(memory.occupy(address, 3 * PART).is_ok());
     }
 }

@@ -24,6 +24,30 @@ pub(super) const SEND_BUFFER: usize = 64 << 10;
 /// Maximum number of octets of an answer that are passed to the connection at once.
 pub(super) const PART: usize = 16 << 10;
 
+/// Number of octets that may arrive on a connection without being part of an admitted request.
+pub(super) const FREE_OCTETS: u64 = 64 << 10;
+
+/// Number of octets that a connection reads before other connections have their turn.
+pub(super) const TURN: usize = 16 << 10;
+
+/// Number of octets that a connection reads in its turn before its first admitted request.
+pub(super) const TURN_OF_STRANGER: usize = 4 << 10;
+
+/// Number of octets that may arrive on a connection for each octet of a body. They suffice for chunks and frames of few
+/// octets.
+pub(super) const OCTETS_PER_BODY_OCTET: usize = 2;
+
+/// Number of octets that may arrive on a connection for each part of an answer that a client takes, in addition to those
+/// of the part. Clients of HTTP/2 confirm the parts.
+pub(super) const OCTETS_PER_PART: usize = 64;
+
+/// Number of octets that may arrive on a connection for each admitted request and for each of its fields, in addition to
+/// those of their texts.
+pub(super) const OCTETS_PER_FIELD: usize = 64;
+
+/// Time that a body may take in addition to that of its octets at the minimum rate. For an answer, it is [`IDLE`].
+pub(super) const GRACE: Duration = Duration::from_secs(10);
+
 /// Maximum number of octets of the events that wait for one client, unless a single event is larger.
 pub(super) const EVENTS_OCTETS: usize = 1 << 20;
 
@@ -48,7 +72,7 @@ pub(super) const PULSE: Duration = Duration::from_secs(15);
 const PARSED: u32 = 4;
 
 /// Maximum number of octets of the JSON of an answer, unless the ORB is configured otherwise.
-const MAX_TEXT: u32 = 16 << 20;
+pub(super) const MAX_TEXT: u32 = 16 << 20;
 
 /// Maximum number of octets of the values of an answer in memory, unless the ORB is configured otherwise.
 const MAX_VALUES: u32 = 64 << 20;
@@ -62,6 +86,18 @@ pub(super) fn lower(limits: &mut DecoderLimits) {
     }
     if limits.max_memory == default.max_memory {
         limits.max_memory = MAX_VALUES;
+    }
+}
+
+/// Minimum number of octets for each second; 0 if there is no minimum.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rate(pub(super) u32);
+
+impl Rate {
+    /// Returns the time that octets may take; `None` if they may take any time.
+    pub(super) fn time(self, octets: usize) -> Option<Duration> {
+        let micros = (octets as u64).saturating_mul(1_000_000).checked_div(self.0.into())?;
+        Some(Duration::from_micros(micros))
     }
 }
 
@@ -105,13 +141,18 @@ pub(super) struct LimitArgs {
     /// takes at most four times as many octets in memory
     #[arg(long, default_value_t = 64 << 20, value_name = "OCTETS")]
     max_bodies: u32,
-    /// Maximum number of octets of all answers that clients have not received; further requests get 503
+    /// Maximum number of octets of all answers that clients have not received; further requests get 503. One client
+    /// address has at most half of these octets, as of those of bodies, or those of one answer or body
     #[arg(long, default_value_t = 256 << 20, value_name = "OCTETS")]
     max_answers: u32,
     /// Time limit for the arrival of a request's headers, and of its body. For example 300ms; a bare number is
     /// milliseconds
     #[arg(long, default_value = "10s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
     read_timeout: Duration,
+    /// Minimum number of octets for each second of a body that arrives, after 10 s, and of the answers that a client
+    /// receives, after 60 s, on average; slower clients are disconnected. 0 permits any rate
+    #[arg(long, default_value_t = 1 << 10, value_name = "OCTETS")]
+    min_rate: u32,
 }
 
 impl LimitArgs {
@@ -123,6 +164,17 @@ impl LimitArgs {
     /// Returns the time limit for the headers of a request, and for its body.
     pub(super) fn read_time(&self) -> Duration {
         self.read_timeout
+    }
+
+    /// Returns the minimum rate of bodies and answers.
+    pub(super) fn min_rate(&self) -> Rate {
+        Rate(self.min_rate)
+    }
+
+    /// Returns the time limit for a body of which this number of octets has arrived.
+    pub(super) fn body_time(&self, octets: usize) -> Duration {
+        let most = self.min_rate().time(octets).map_or(Duration::MAX, |time| GRACE + time);
+        most.min(self.read_timeout)
     }
 
     /// Returns the maximum number of octets of a body.

@@ -14,6 +14,7 @@ mod events;
 mod guard;
 mod handshakes;
 mod history;
+mod intake;
 mod interfaces;
 mod limits;
 mod listener;
@@ -55,7 +56,7 @@ use counts::Counts;
 use events::Channel;
 use guard::Guard;
 use interfaces::Interfaces;
-use limits::{DRAIN, LimitArgs, lower};
+use limits::{DRAIN, LimitArgs, MAX_TEXT, lower};
 use log::Log;
 use memory::Memory;
 use objects::Objects;
@@ -211,9 +212,9 @@ pub(crate) fn run(args: Args) -> Done {
         rights,
         has_certificates: args.doors.has_certificates(),
         workers: Workers::new(args.limits.calls(), args.limits.admitted()),
-        bodies: Memory::new(args.limits.max_bodies()),
-        parsed: Memory::new(args.limits.max_parsed()),
-        answers: Memory::new(args.limits.max_answers()),
+        bodies: Memory::new(args.limits.max_bodies(), args.limits.max_body()),
+        parsed: Memory::new(args.limits.max_parsed(), 0),
+        answers: Memory::new(args.limits.max_answers(), MAX_TEXT as usize),
         streams: Arc::new(Semaphore::new(args.limits.streams())),
         counts: Counts::new(),
         stream_clients: Peers::new(args.limits.streams_per_client()),

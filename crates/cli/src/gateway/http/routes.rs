@@ -20,6 +20,7 @@ use super::content::{Answer, Content, EVENT_STREAM, empty, events, json as json_
 use super::deadline::Deadline;
 use super::event_filter::EventFilter;
 use super::events::Subscription;
+use super::limits::{OCTETS_PER_BODY_OCTET, OCTETS_PER_FIELD, STREAM_WINDOW};
 use super::listener::EventStream;
 use super::memory::Occupied;
 use super::path::{Resource, Target, resource};
@@ -56,8 +57,9 @@ pub(super) async fn answer(
                     // Requests that need no token do not keep a connection.
                     if !is_open(&request) {
                         running = Some(activity.start(tokio::time::Instant::now()));
+                        activity.permit(octets(&request));
                     }
-                    route(&gateway, request, &client, origin.is_some()).await
+                    route(&gateway, request, (&client, &activity), origin.is_some()).await
                 }
             };
             (origin, done)
@@ -68,7 +70,7 @@ pub(super) async fn answer(
         *answer.body_mut() = Content::empty();
     }
     if running.is_some() {
-        match gateway.answers.occupy(answer.body().length()) {
+        match gateway.answers.occupy(client.caller.address.ip(), answer.body().length()) {
             Ok(memory) => answer.body_mut().hold(running, Some(memory)),
             Err(problem) => {
                 answer = problem.into_answer();
@@ -114,10 +116,22 @@ fn is_open(request: &Request<Incoming>) -> bool {
     page::file(request.uri().path()).is_some() || request.method() == Method::OPTIONS
 }
 
+/// Returns the number of octets that a client may send for the head of an admitted request, and for the part of its
+/// body that may arrive although the gateway does not read it.
+fn octets(request: &Request<Incoming>) -> usize {
+    let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len());
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    let unread = request.body().size_hint().lower().min(u64::from(STREAM_WINDOW)) as usize;
+    unread
+        + target
+        + fields.map(|octets| octets + OCTETS_PER_FIELD).sum::<usize>()
+        + OCTETS_PER_FIELD
+}
+
 async fn route(
     gateway: &Arc<Gateway>,
     request: Request<Incoming>,
-    client: &Arc<Client>,
+    (client, activity): (&Arc<Client>, &Activity),
     is_cross_origin: bool,
 ) -> Result<Answer, Problem> {
     if let Some(file) = page::file(request.uri().path()) {
@@ -150,7 +164,7 @@ async fn route(
         Resource::Member(target, member) => {
             let usage = usage(request.method())?;
             let end = end(gateway, request.headers())?;
-            let (body, memory) = body(gateway, request).await?;
+            let (body, memory) = body(gateway, request, (client, activity)).await?;
             let client = Arc::clone(client);
             let wanted = Wanted { member, usage, body, _memory: memory, end, client };
             let of = target.clone();
@@ -281,6 +295,7 @@ fn end(gateway: &Gateway, headers: &HeaderMap) -> Result<Deadline, Problem> {
 async fn body(
     gateway: &Gateway,
     request: Request<Incoming>,
+    (client, activity): (&Client, &Activity),
 ) -> Result<(Vec<u8>, Occupied), Problem> {
     let most = gateway.limits.max_body();
     let too_large = || {
@@ -292,24 +307,28 @@ async fn body(
     }
     let is_json = is_json(request.headers());
     let mut body = request.into_body();
-    let (mut octets, mut memory) = (Vec::<u8>::new(), gateway.bodies.occupy(0)?);
-    let receive = async {
-        while let Some(frame) = body.frame().await {
-            let incomplete = |_| Problem::bad_request("the body did not arrive completely");
-            let Ok(part) = frame.map_err(incomplete)?.into_data() else {
-                continue;
-            };
-            if octets.len() + part.len() > most {
-                return Err(too_large());
-            }
-            memory.add(gateway.bodies.occupy(part.len())?);
-            octets.extend_from_slice(&part);
+    let (begin, address) = (tokio::time::Instant::now(), client.caller.address.ip());
+    let (mut octets, mut memory) = (Vec::<u8>::new(), gateway.bodies.occupy(address, 0)?);
+    loop {
+        let end = begin + gateway.limits.body_time(octets.len());
+        let frame = tokio::time::timeout_at(end, body.frame()).await.map_err(|_| {
+            let why = "the body did not arrive within the time limit, or too slowly";
+            Problem::new(StatusCode::REQUEST_TIMEOUT, why)
+        })?;
+        let Some(frame) = frame else {
+            break;
+        };
+        let incomplete = |_| Problem::bad_request("the body did not arrive completely");
+        let Ok(part) = frame.map_err(incomplete)?.into_data() else {
+            continue;
+        };
+        if octets.len() + part.len() > most {
+            return Err(too_large());
         }
-        Ok(())
-    };
-    tokio::time::timeout(gateway.limits.read_time(), receive).await.map_err(|_| {
-        Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive within the time limit")
-    })??;
+        memory.add(gateway.bodies.occupy(address, part.len())?);
+        activity.permit(OCTETS_PER_BODY_OCTET * part.len());
+        octets.extend_from_slice(&part);
+    }
     match octets.is_empty() || is_json {
         true => Ok((octets, memory)),
         // Pages of other sites cannot send this type without permission.

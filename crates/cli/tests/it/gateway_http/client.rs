@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use oxorb_testkit::net::connect_from;
 use oxorb_testkit::patience::is_over;
 use serde_json::Value;
 
@@ -64,7 +65,10 @@ pub(super) fn connect(address: &str) -> TcpStream {
 /// the answer counts as closed.
 #[track_caller]
 pub(super) fn exchange(address: &str, octets: &[u8]) -> String {
-    let mut stream = connect(address);
+    exchange_on(connect(address), octets)
+}
+
+fn exchange_on(mut stream: TcpStream, octets: &[u8]) -> String {
     // The gateway may refuse a request before it has received all of it.
     let _ = stream.write_all(octets);
     let (mut answer, mut part) = (Vec::new(), [0; 4096]);
@@ -82,11 +86,31 @@ pub(super) fn exchange(address: &str, octets: &[u8]) -> String {
 /// Sends one request. `fields` are further lines of the head.
 #[track_caller]
 pub(super) fn ask(address: &str, method: &str, path: &str, fields: &str, body: &str) -> Reply {
-    let request = format!(
+    let request = request(address, method, path, fields, body);
+    Reply::parse(&exchange(address, request.as_bytes()))
+}
+
+/// Sends one request like [`ask`] from another address of this host.
+#[track_caller]
+pub(super) fn ask_as_other(
+    address: &str,
+    method: &str,
+    path: &str,
+    fields: &str,
+    body: &str,
+) -> Reply {
+    let to = address.parse().expect("an address and a port");
+    let stream = connect_from([127, 0, 0, 2].into(), to).expect("the gateway listens");
+    stream.set_read_timeout(Some(LIMIT)).expect("a time limit");
+    let request = request(address, method, path, fields, body);
+    Reply::parse(&exchange_on(stream, request.as_bytes()))
+}
+
+fn request(address: &str, method: &str, path: &str, fields: &str, body: &str) -> String {
+    format!(
         "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{fields}Content-Length: {}\r\n\r\n{body}",
         body.len()
-    );
-    Reply::parse(&exchange(address, request.as_bytes()))
+    )
 }
 
 /// Asks again and again until there is an answer.

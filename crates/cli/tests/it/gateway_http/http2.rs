@@ -1,11 +1,15 @@
 //! Requests over HTTP/2 without negotiation ("prior knowledge", RFC 9113, 3.3).
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 
 use super::{Bank, client};
 
-const HEADERS: u8 = 1;
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const PRIORITY: u8 = 2;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
@@ -28,9 +32,9 @@ pub(super) fn read_balance(
     // :method GET, :scheme http, :path, :authority
     let fields =
         [vec![0x82, 0x86], literal(4, "/objects/Account/balance"), literal(1, authority)].concat();
-    let settings = frame(4, 0, 0, &[]);
+    let settings = frame(SETTINGS, 0, 0, &[]);
     let request = frame(HEADERS, END_STREAM | END_HEADERS, 1, &fields);
-    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
+    stream.write_all(PREFACE).unwrap();
     stream.write_all(&[settings, request].concat()).unwrap();
     stream.flush().unwrap();
     let (mut status, mut body) = (None, Vec::new());
@@ -66,4 +70,28 @@ fn an_attribute_is_read_over_http_2() {
     let (status, body) = read_balance(&mut stream, &bank.address);
     assert_eq!(status, Some(STATUS_200));
     assert_eq!(body, b"100");
+}
+
+#[test]
+fn frames_without_a_request_end_the_connection() {
+    let bank = Bank::open("http-2-flood", &[]);
+    let frames = [
+        frame(PING, 0, 0, &[7; 8]),
+        frame(SETTINGS, 0, 0, &[]),
+        frame(PRIORITY, 0, 1, &[0, 0, 0, 0, 1]),
+    ];
+    for frame in frames {
+        let mut stream = client::connect(&bank.address);
+        stream.set_write_timeout(Some(super::LIMIT)).expect("a time limit");
+        let settings = self::frame(SETTINGS, 0, 0, &[]);
+        stream.write_all(&[PREFACE, &settings].concat()).expect("a connection");
+        let many = frame.repeat(1000);
+        // The system takes some megabytes before it reports that the connection has ended.
+        let end = (0..5000).find_map(|_| stream.write_all(&many).err());
+        let end = end.expect("the connection ends");
+        let is_open = matches!(end.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
+        assert!(!is_open, "{end}");
+    }
+    let mut stream = client::connect(&bank.address);
+    assert_eq!(read_balance(&mut stream, &bank.address).0, Some(STATUS_200));
 }

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use serde_json::json;
 
 use super::Bank;
-use super::client::{Reply, ask, connect, exchange, until};
+use super::client::{Reply, ask, ask_as_other, connect, exchange, until};
 use super::relay::Relay;
 
 const JSON: &str = "Content-Type: application/json\r\n";
@@ -25,6 +25,69 @@ fn the_bodies_of_all_requests_are_limited() {
         });
         assert_eq!(reply.json(), json!(5));
     }
+}
+
+#[test]
+fn bodies_of_one_client_leave_memory_for_others() {
+    let limits = ["--max-body", "1000", "--max-bodies", "4000", "--read-timeout", "3600000"];
+    let bank = Bank::open("http-body-share", &[&limits[..], &["--min-rate", "0"][..]].concat());
+    let path = "/objects/Account/withdraw";
+    let head = format!("POST {path} HTTP/1.1\r\nHost: {}\r\n{JSON}", bank.address);
+    // Bodies that lack their last octet occupy half of the memory.
+    let _waiting = [(); 2].map(|()| {
+        let mut stream = connect(&bank.address);
+        let body = " ".repeat(999);
+        stream.write_all(format!("{head}Content-Length: 1000\r\n\r\n{body}").as_bytes()).unwrap();
+        stream
+    });
+    let body = format!("{:>900}", "[5]");
+    let refused = until("occupied memory", || {
+        let reply = bank.post("withdraw", &body);
+        (reply.status != 200).then_some(reply)
+    });
+    let refused = refused.problem(503);
+    assert!(refused["detail"].to_string().contains("this client"), "{refused}");
+    let other = ask_as_other(&bank.address, "POST", path, JSON, &body);
+    assert_eq!((other.status, other.json()), (200, json!(5)));
+}
+
+#[test]
+fn a_connection_may_carry_any_number_of_octets_in_requests() {
+    let bank = Bank::open("http-many-octets", &[]);
+    let address = &bank.address;
+    let field = format!("X: {}\r\n", "x".repeat(4000));
+    let request = format!("GET /objects/Account/balance HTTP/1.1\r\nHost: {address}\r\n{field}");
+    let mut requests = format!("{request}\r\n").repeat(60);
+    // Chunks of few octets, as of a program that writes small parts.
+    let text = json!(["x".repeat(200 << 10)]).to_string();
+    let chunks = text.as_bytes().chunks(16).map(|chunk| {
+        let chunk = str::from_utf8(chunk).expect("ASCII");
+        format!("{:x}\r\n{chunk}\r\n", chunk.len())
+    });
+    let path = "/objects/Account/echo";
+    requests.push_str(&format!("POST {path} HTTP/1.1\r\nHost: {address}\r\n{JSON}"));
+    requests.push_str(&format!("Transfer-Encoding: chunked\r\n\r\n{}", chunks.collect::<String>()));
+    requests.push_str("0\r\n\r\n");
+    let mut stream = connect(address);
+    let mut writer = stream.try_clone().expect("a second handle");
+    let sent = std::thread::spawn(move || writer.write_all(requests.as_bytes()));
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).expect("answers until the end");
+    sent.join().expect("a thread").expect("all requests are received");
+    assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 61, "{answers:.2000}");
+}
+
+#[test]
+fn tiny_chunks_end_the_connection() {
+    let bank = Bank::open("http-tiny-chunks", &[]);
+    let path = "/objects/Account/withdraw";
+    let mut request = format!("POST {path} HTTP/1.1\r\nHost: {}\r\n{JSON}", bank.address);
+    request.push_str("Transfer-Encoding: chunked\r\n\r\n");
+    request.push_str(&"1\r\n \r\n".repeat(100_000));
+    request.push_str("3\r\n[5]\r\n0\r\n\r\n");
+    let answer = exchange(&bank.address, request.as_bytes());
+    assert!(!answer.contains(" 200 "), "{answer}");
+    assert_eq!(bank.post("withdraw", "[5]").json(), json!(5));
 }
 
 #[test]

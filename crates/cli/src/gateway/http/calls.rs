@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,6 +26,7 @@ use super::memory::Occupied;
 use super::objects::Object;
 use super::parsed;
 use super::path::Target;
+use super::peers;
 use super::problem::Problem;
 use super::rights;
 use super::shares::Shares;
@@ -51,19 +53,20 @@ impl Workers {
     }
 
     /// Runs a job that may block on another thread, and returns its result. If the future is dropped before the job
-    /// begins, the job is not run. The job calls `object`, and waits for a thread until `end`.
+    /// begins, the job is not run. The job calls `object` for the client of an address, and waits for a thread until
+    /// `end`.
     ///
     /// # Errors
     /// The maximum number of jobs run or wait; the time ends.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        (object, end): (&Target, Deadline),
+        (object, address, end): (&Target, IpAddr, Deadline),
         job: impl FnOnce() -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let admitted = Arc::clone(&self.admitted).try_acquire_owned().map_err(|_| {
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too many calls are running or waiting")
         })?;
-        let share = self.shares.take(object, end).await?;
+        let share = self.shares.take((peers::client(address), object), end).await?;
         let waiting = Waiting::default();
         let is_over = Arc::clone(&waiting.is_over);
         let job = move || {
@@ -287,9 +290,10 @@ mod tests {
     fn a_job_whose_client_has_left_is_not_run() {
         let runtime =
             Builder::new_current_thread().enable_time().max_blocking_threads(1).build().unwrap();
-        let workers = Workers::new(3, 4);
+        let workers = Workers::new(8, 16);
         let target = Target::Named("A".to_owned());
-        let of = (&target, Deadline::after(Duration::from_secs(60)));
+        let address = IpAddr::from([127, 0, 0, 1]);
+        let of = (&target, address, Deadline::after(Duration::from_secs(60)));
         let (release, held) = channel::<()>();
         let has_run = Arc::new(AtomicBool::new(false));
         runtime.block_on(async {

@@ -67,7 +67,7 @@ pub(super) enum Decision {
     Passes,
     /// The client does not receive the event.
     Fails,
-    /// No steps are left to find out.
+    /// Unknown, because no steps are left.
     Unknown,
 }
 

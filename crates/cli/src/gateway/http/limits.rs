@@ -108,8 +108,8 @@ pub(super) struct LimitArgs {
     /// Request-Timeout, in seconds. For example 300ms; a bare number is milliseconds
     #[arg(long, default_value = "10s", value_name = duration::VALUE_NAME, value_parser = duration::milliseconds().positive())]
     timeout: Duration,
-    /// Maximum number of concurrent calls; each occupies a thread. One object has at most three quarters
-    /// of the threads, and at least one
+    /// Maximum number of concurrent calls; each occupies a thread. One object, and one client address, has at most
+    /// three quarters of the threads, and at least one
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     calls: u16,
     /// Maximum number of calls that wait for a free thread; further requests get 503

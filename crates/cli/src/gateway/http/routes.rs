@@ -1,5 +1,6 @@
 //! Routes: from a request to its answer.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -144,12 +145,13 @@ async fn route(
             false => Err(Problem::not_allowed(METHODS, "the origin of the page is not permitted")),
         };
     }
+    let address = client.caller.address.ip();
     match resource(request.uri().path())? {
         Resource::Objects => {
             readable(request.method())?;
             let end = end(gateway, request.headers())?;
             let list = move |gateway: &Gateway| description::list(&gateway.objects, end);
-            work(gateway, (&all(), end), list).await
+            work(gateway, (&all(), address, end), list).await
         }
         Resource::Object(target) => {
             readable(request.method())?;
@@ -159,7 +161,7 @@ async fn route(
                 let object = target.find(&gateway.objects, end)?;
                 description::of(&object, &gateway.interfaces, end)
             };
-            work(gateway, (&of, end), describe).await
+            work(gateway, (&of, address, end), describe).await
         }
         Resource::Member(target, member) => {
             let usage = usage(request.method())?;
@@ -172,7 +174,7 @@ async fn route(
                 let object = target.find(&gateway.objects, end)?;
                 call(gateway, &object, &wanted)
             };
-            work(gateway, (&of, end), called).await
+            work(gateway, (&of, address, end), called).await
         }
         Resource::Channels => {
             readable(request.method())?;
@@ -187,7 +189,7 @@ async fn route(
             readable(request.method())?;
             let end = end(gateway, request.headers())?;
             let document = move |gateway: &Gateway| openapi::document(gateway, end);
-            work(gateway, (&all(), end), document).await
+            work(gateway, (&all(), address, end), document).await
         }
     }
 }
@@ -197,11 +199,11 @@ fn all() -> Target {
     Target::Named(String::new())
 }
 
-/// Runs a job that may call objects on a thread outside the HTTP runtime. `object` is the object that it calls, and the
-/// end of its time.
+/// Runs a job that may call objects on a thread outside the HTTP runtime. `object` is the object that it calls, the
+/// address of its client, and the end of its time.
 async fn work(
     gateway: &Arc<Gateway>,
-    object: (&Target, Deadline),
+    object: (&Target, IpAddr, Deadline),
     job: impl FnOnce(&Gateway) -> Result<Answer, Problem> + Send + 'static,
 ) -> Result<Answer, Problem> {
     let shared = Arc::clone(gateway);
@@ -243,12 +245,16 @@ async fn listen(
     let last = last.map(|id| id.to_str().unwrap_or_default().to_owned());
     let end = Deadline::after(gateway.limits.call_time());
     let joined = Arc::clone(channel);
-    // This may wait for a lock, and apply the filter to earlier events. Other requests do not wait for either.
+    let has_missed = last.is_some();
     let join = move || {
         let client = peers::client(address);
         joined.listen(length, Subscription { client, filter, last: last.as_deref() })
     };
-    let queue = gateway.workers.run((&events_of(name), end), join).await?;
+    let queue = match has_missed {
+        // The filter is applied to earlier events, for which other requests do not wait.
+        true => gateway.workers.run((&events_of(name), address, end), join).await?,
+        false => join()?,
+    };
     Ok(events(EventStream::new(queue, (admitted, place))))
 }
 

@@ -47,7 +47,8 @@ impl Adapter for Elsewhere {
     fn close(&self) {}
 }
 
-/// Checks that a request whose time may end at any point is either served and answered, or refused and never served.
+/// Checks that a request is either served and answered, or refused and never served. In a model, each wait with a time
+/// limit may end at any point.
 #[test]
 fn a_request_is_served_elsewhere_or_refused() {
     for patience in [Duration::ZERO, Duration::from_secs(3600)] {
@@ -68,7 +69,6 @@ fn a_request_is_served_elsewhere_or_refused() {
             let status = Reply::parse(&frame).unwrap().status;
             let is_answered = status == ReplyStatus::NO_EXCEPTION;
             assert_eq!(is_answered, served.load(Ordering::SeqCst), "{status:?}");
-            assert!(is_answered || patience.is_zero(), "there was time");
             orb.shutdown(true).unwrap();
         });
     }

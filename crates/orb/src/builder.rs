@@ -123,6 +123,14 @@ impl Builder {
         }));
     }
 
+    /// Changes the default of a setting: the environment still takes precedence.
+    #[cfg(feature = "gateway")]
+    pub(crate) fn default_setting(self, name: &str, value: &str) -> Self {
+        let mut builder = self.setting(name, value);
+        builder.take_env();
+        builder
+    }
+
     fn take_env(&mut self) {
         let read = self.options.take_env();
         self.note(read.map_err(SetupError::Setting));

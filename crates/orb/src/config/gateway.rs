@@ -132,10 +132,10 @@ impl GatewayFile {
     }
 
     /// Returns a builder of the ORB outside, where one address may have
-    /// [`REQUESTS_PER_CLIENT`](Self::REQUESTS_PER_CLIENT) running requests unless the file says otherwise.
+    /// [`REQUESTS_PER_CLIENT`](Self::REQUESTS_PER_CLIENT) running requests unless the file or the environment says otherwise.
     pub fn outside(&self) -> Builder {
         Orb::builder()
-            .setting("MaxRequestsPerClient", &Self::REQUESTS_PER_CLIENT.to_string())
+            .default_setting("MaxRequestsPerClient", &Self::REQUESTS_PER_CLIENT.to_string())
             .configuration(self.outside.clone())
     }
 

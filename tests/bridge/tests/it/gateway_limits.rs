@@ -12,6 +12,7 @@ use oxorb::servant::Context;
 use oxorb::{CompletionStatus, Interface as _, Orb, SystemExceptionKind, minor};
 use oxorb_bridge_tests::parts::PartRef;
 use oxorb_testkit::hostile::{Attack, Attacker};
+use oxorb_testkit::process::{rerun, test_name};
 use oxorb_testkit::{until, watchdog};
 
 use crate::bridge::{LONG, TCP, listening, parts, serve};
@@ -72,6 +73,20 @@ fn running_requests_of_a_client_are_limited_by_default_and_by_the_file() {
         assert_eq!(orb.options().max_requests_per_client, None);
         orb.shutdown(true).unwrap();
     }
+}
+
+#[test]
+fn the_environment_changes_the_default_limit_of_running_requests() {
+    const VARIABLE: &str = "OXORB_MAXREQUESTSPERCLIENT";
+    if std::env::var_os(VARIABLE).is_none() {
+        let test = test_name(the_environment_changes_the_default_limit_of_running_requests);
+        let output = rerun(test).env(VARIABLE, "9").output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        return;
+    }
+    let orb = GatewayFile::parse("", "gateway.toml").unwrap().outside().build().unwrap();
+    assert_eq!(orb.options().max_requests_per_client, Some(9));
+    orb.shutdown(true).unwrap();
 }
 
 #[test]

@@ -82,7 +82,7 @@ pub struct Subject {
     pub address: Option<IpAddr>,
 }
 
-/// One name of the holder of a certificate. An authority checks each kind by other means, so a name of one kind never
+/// Name of the holder of a certificate, with its kind. An authority checks each kind by other means, so a name of one kind never
 /// stands for one of another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -39,8 +39,8 @@ const RESENDS: u32 = 3;
 /// Answer of an asynchronous call, as a future for any executor, or for none: [`wait`](AsyncReply::wait) blocks.
 ///
 /// The request has been sent when this future is returned. Dropping the future abandons the call and notifies the
-/// server (CancelRequest); the server decides whether the operation still runs. Client interceptors see the answer if it
-/// has arrived; otherwise their `receive_other` runs, in the thread that drops the future.
+/// server (CancelRequest); the server decides whether the operation still runs. Client interceptors see the answer if
+/// it has arrived; otherwise their `receive_other` runs, in the thread that drops the future.
 #[must_use = "the answer, and any exception, is in here"]
 pub struct AsyncReply<R, E> {
     sent: InFlight,
@@ -504,8 +504,8 @@ impl InFlight {
         }
     }
 
-    /// Runs the ending points of a call that its caller has abandoned. Nothing follows from their outcome. If a panic of
-    /// the arguments ends the call, the flow itself ends them.
+    /// Runs the ending points of a call that its caller has abandoned. Nothing follows from their outcome. If a panic
+    /// of the arguments ends the call, the flow itself ends them.
     #[cold]
     fn end_flow(&self, mut flow: Box<ClientFlow>, arrived: Option<Result<Reply, SystemException>>) {
         let is_sent = self.sent.is_some() || matches!(self.state, CallState::Kept(_));

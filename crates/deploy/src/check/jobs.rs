@@ -50,7 +50,7 @@ pub(super) struct Job<'p> {
 pub(super) struct Visit {
     /// `instance.port`, or the instance.
     pub(super) name: String,
-    /// Index in the plan of the instance that executes the work.
+    /// Index of the instance that executes the work, in the instances of the plan.
     pub(super) instance: usize,
     /// Job that the work is, or of which it is a part.
     pub(super) job: usize,

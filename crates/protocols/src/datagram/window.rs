@@ -70,7 +70,7 @@ impl Window {
         self.highest.load(Relaxed)
     }
 
-    /// Forgets all numbers, and records `number` as the first.
+    /// Forgets the recorded numbers, and records `number` as the highest one.
     pub fn begin_again(&self, number: u32) {
         for word in &self.bits {
             word.store(0, Relaxed);
